@@ -12,8 +12,8 @@ namespace tisim {
 namespace {
 static_assert(kStepCodes == static_cast<std::int32_t>(StepCode::file_own) + 1);
 
-// True if all ranks wait for one another before a collective of that kind
-// (smpi/barrier-collectives, a set of bits).
+// Returns true if all ranks synchronise before a collective of this kind (smpi/barrier-collectives,
+// a bit set).
 bool synchronises(const Model& model, Operation operation) {
   static_assert(static_cast<unsigned>(Operation::custom) < 32, "each operation has a bit");
   return (model.synchronised >> static_cast<unsigned>(operation) & 1) != 0;
@@ -31,8 +31,7 @@ bool Collectives::enter(Rank& rank, std::int32_t index) {
   return find_schedule(rank, index);
 }
 
-// All ranks of a communicator wait for one another, which takes no time. They go on in the order
-// in which they came.
+// Synchronises all ranks of a communicator, which takes no time. They continue in order of arrival.
 bool Collectives::synchronise(Rank& rank, std::int32_t index) {
   Communicator& communicator = communicators_[communicators_.index_of(rank, rank.op.comm)];
   communicator.synchronising.push_back(index);
@@ -85,7 +84,7 @@ bool Collectives::end_schedule(Rank& rank, std::int32_t index) {
   return true;
 }
 
-// Nobody can be asked for routes between the rounds of a collective, so all are there before.
+// Routes cannot be requested between the rounds of a collective, so all are resolved beforehand.
 bool Collectives::has_ways(Rank& rank, std::int32_t index) const {
   for (std::size_t step = rank.step; step < schedules_.size(rank.schedule); ++step) {
     const Op op = schedules_.op(rank.schedule, step);
@@ -97,8 +96,8 @@ bool Collectives::has_ways(Rank& rank, std::int32_t index) const {
   return true;
 }
 
-// A non-blocking collective has started its requests: they are pending as one. A broadcast in a
-// communicator of one rank has none at all, as in SimGrid.
+// Adds the request of a started non-blocking collective. A broadcast in a communicator of one rank
+// has none, as in SimGrid.
 void Collectives::list_request(Rank& rank, std::int32_t index) {
   const Operation operation = runtime_.jobs.collective_of(rank).operation;
   const bool starts_none = operation == Operation::bcast && rank.slots.empty() &&
@@ -110,7 +109,7 @@ void Collectives::list_request(Rank& rank, std::int32_t index) {
                              {rank.slots.begin(), rank.slots.end()});
   }
   if ((rank.op.flags & kNumbered) != 0) {
-    // The operation is the last that was taken from the trace.
+    // The operation was the last one taken from the trace.
     requests_.number_collective(rank, rank.buffer[rank.cursor - 1].tag, !starts_none);
   }
 }
@@ -124,7 +123,7 @@ void Collectives::provide_schedule(std::span<const std::int32_t> codes,
       Kind::send,    Kind::ssend,    Kind::isend,       Kind::recv,    Kind::irecv, Kind::wait,
       Kind::waitall, Kind::sendrecv, Kind::recv_half,   Kind::compute, Kind::file,  Kind::file,
       Kind::file,    Kind::file,     Kind::file_offset, Kind::file};
-  // Calls of the rows of kind `file`.
+  // File calls of the step codes of kind `file`.
   static constexpr Operation file_calls[] = {Operation::pread,
                                              Operation::pwrite,
                                              Operation::file_iread_at,

@@ -1,4 +1,4 @@
-// Collective calls: their schedules, and the communicators that they are on.
+// Collective calls: their schedules and communicators.
 #include "mpi/collectives.hpp"
 
 #include <string>
@@ -122,7 +122,7 @@ TEST("a rank that is in no communicator of an id is an error of its line") {
 }
 
 TEST("a comm_group makes a communicator of the ranks that it lists, in their order") {
-  // Rank 1 takes no part; rank 2 is rank 0 of it.
+  // Rank 1 does not take part; rank 2 becomes rank 0.
   Replay replay({{"comm_group 5 2 0", "recv 0 7 1000 comm=5"},
                  {"sleep 1"},
                  {"comm_group 5 2 0", "send 1 7 1000 comm=5"}});
@@ -157,7 +157,7 @@ namespace tisim {
 
 namespace {
 
-// A send and a receive, as a step of a ring has them.
+// A send and a receive, as in a step of a ring.
 Schedule exchange(std::int32_t rank, std::int64_t bytes) {
   Schedule schedule;
   for (const Kind kind : {Kind::send, Kind::recv}) {
@@ -199,7 +199,7 @@ TEST("schedules: a shape goes with the last schedule that has it") {
   CHECK(schedules.shapes() == 1);
   schedules.end(passing);
   CHECK(schedules.kept() == 1 && schedules.op(first, 0).peer == 3);
-  schedules.add(exchange(2, 90));  // in place of the first
+  schedules.add(exchange(2, 90));  // replaces the first
   CHECK(schedules.kept() == 1 && schedules.shapes() == 1);
 }
 
@@ -218,7 +218,7 @@ struct Row {
   std::int32_t slot = -1;
 };
 
-// The findings of the check about these rows on a communicator of 8 ranks; empty: none.
+// Returns what the check reports for these rows on a communicator of 8 ranks; empty if valid.
 std::string verdict(const std::vector<Row>& rows, bool blocking = true) {
   test::ScheduleColumns steps;
   for (const Row& row : rows) steps.add(row.code, row.peer, row.size, row.slot);

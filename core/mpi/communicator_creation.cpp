@@ -10,8 +10,8 @@ namespace tisim {
 namespace {
 std::size_t index_of(std::int32_t i) { return static_cast<std::size_t>(i); }
 
-// The number of the collective that a rank of `parent` has entered last: while a communicator is
-// made, that one.
+// Sequence number of the last collective that a rank of `parent` entered: during the creation of a
+// communicator, the creating call.
 std::uint64_t formation_number(const Communicator& parent, std::int32_t number) {
   return parent.entered[index_of(number)] - 1;
 }
@@ -48,10 +48,10 @@ bool CommunicatorCreation::enter(Rank& rank, std::int32_t index) {
     formation.line = rank.op.line;
     formation.left = parent.size;
     formation.members.resize(index_of(parent.size));
-    // Everything about a duplicate is known at once.
+    // A duplicate is fully known at once.
     if (!split) make_communicators(parent, formation);
   }
-  // The ranks of a comm_idup cannot agree on a number without waiting.
+  // The ranks of a comm_idup cannot agree on an id without waiting.
   if (rank.op.kind != Kind::comm_idup) {
     check_same_id(rank, id, formation.id, formation.first, formation.line);
   }
@@ -124,7 +124,8 @@ bool CommunicatorCreation::enter_group(Rank& rank, std::int32_t index) {
   return collectives_.ask_schedule(rank, index, comm, static_cast<std::int32_t>(place));
 }
 
-// The oldest of these ranks that this one has not joined: they make them in the same order.
+// Returns the oldest such communicator that the rank has not joined: all ranks create them in the
+// same order.
 CommunicatorCreation::ListedGroup& CommunicatorCreation::listed_group(
     const Rank& rank, const std::vector<std::int32_t>& members, std::size_t place) {
   std::deque<ListedGroup>& groups = listed_[members];
@@ -175,7 +176,7 @@ bool CommunicatorCreation::next_stage(Rank& rank, std::int32_t index) {
   return true;
 }
 
-// The rank knows its new communicator: from now on it can name it.
+// The rank learns its new communicator and can use its id from here on.
 bool CommunicatorCreation::join_communicator(Rank& rank, std::int32_t index) {
   const Formation::Member& member = member_of(rank);
   const Call& call = runtime_.jobs.collective_of(rank);
@@ -185,8 +186,8 @@ bool CommunicatorCreation::join_communicator(Rank& rank, std::int32_t index) {
   return collectives_.ask_schedule(rank, index, member.comm, member.number);
 }
 
-// One communicator for each color; ranks in the order of their keys, then of the parent. In a
-// duplicate all have the same color and key.
+// Makes one communicator per color, with ranks ordered by key, then by parent rank. In a duplicate
+// all have the same color and key.
 void CommunicatorCreation::make_communicators(const Communicator& parent, Formation& formation) {
   std::map<std::int32_t, std::vector<std::int32_t>> groups;  // by color
   for (std::int32_t i = 0; i < parent.size; ++i) {
@@ -213,12 +214,12 @@ void CommunicatorCreation::make_communicators(const Communicator& parent, Format
   }
 }
 
-// Communicators by their lowest ranks.
+// Lists the new communicators in order of their lowest parent ranks.
 std::vector<std::vector<std::int32_t>> CommunicatorCreation::groups(const Question& asked) const {
   const Communicator& parent = communicators_[asked.comm];
   const std::vector<Formation::Member>& members =
       parent.formations.at(formation_number(parent, asked.number)).members;
-  std::map<std::int32_t, std::size_t> places;  // of the communicators
+  std::map<std::int32_t, std::size_t> places;  // index of each communicator in `groups`
   std::vector<std::vector<std::int32_t>> groups;
   for (std::int32_t i = 0; i < parent.size; ++i) {
     const Formation::Member& member = members[index_of(i)];

@@ -1,8 +1,8 @@
-// Making communicators: comm_split, comm_dup, comm_idup and comm_group. SimGrid's MPI_Comm_split
-// gathers colors and keys on rank 0, which tells each other rank its new communicator; the ranks of
-// each new one, as those of a duplicate, then broadcast its number. So everybody has said what rank
-// 0 needs before it needs it. A comm_idup is known at once and has no messages. The ranks of a
-// comm_group, who are told each other's names, only broadcast the number.
+// Communicator creation: comm_split, comm_dup, comm_idup and comm_group. SimGrid's MPI_Comm_split
+// gathers colors and keys on rank 0, which sends each other rank its new communicator; the ranks of
+// each new one, as those of a duplicate, then broadcast its number. So all colors and keys are
+// known before rank 0 needs them. A comm_idup completes at once without messages. The ranks of a
+// comm_group already know the members and only broadcast the number.
 #pragma once
 
 #include <cstddef>
@@ -23,27 +23,27 @@ class CommunicatorCreation {
                        Collectives& collectives)
       : runtime_(runtime), communicators_(communicators), collectives_(collectives) {}
 
-  // A rank enters one of them.
+  // Enters a rank into a creation.
   bool enter(Rank& rank, std::int32_t index);
-  // The schedule of the stage that the rank is in has ended.
+  // Called when the schedule of the rank's current stage has ended.
   bool next_stage(Rank& rank, std::int32_t index);
 
-  // For the schedules of the stages: whether a rank will be in a new communicator, and the ranks of
-  // the parent in each new communicator, in their order there.
+  // Inputs for the schedules of the stages: whether a rank will be in a new communicator, and the
+  // parent ranks of each new communicator, in its order.
   bool joins(const Rank& rank) const {
     return rank.op.kind == Kind::comm_group || member_of(rank).color >= 0;
   }
   std::vector<std::vector<std::int32_t>> groups(const Question& asked) const;
 
  private:
-  // A communicator of listed ranks that some of them have not joined yet.
+  // A communicator of listed ranks that not all of them have joined yet.
   struct ListedGroup {
     std::int32_t comm = -1;
     std::uint16_t id = 0;
-    std::int32_t first = 0;    // the rank that came first
-    std::uint32_t line = 0;    // of its trace
+    std::int32_t first = 0;    // the first rank to enter
+    std::uint32_t line = 0;    // its line in the trace
     std::vector<bool> joined;  // by the number in the new communicator
-    std::int32_t left = 0;     // ranks that are still to join
+    std::int32_t left = 0;     // ranks that have not joined yet
   };
 
   bool enter_group(Rank& rank, std::int32_t index);
@@ -59,7 +59,7 @@ class CommunicatorCreation {
   Runtime runtime_;
   CommunicatorTable& communicators_;
   Collectives& collectives_;
-  // By the ranks of the simulation, in their order in the communicator.
+  // Keyed by global ranks, in the order of the communicator.
   std::map<std::vector<std::int32_t>, std::deque<ListedGroup>> listed_;
 };
 

@@ -118,7 +118,7 @@ void CommunicatorTable::verify(const Communicator& communicator) const {
     const std::uint64_t sequence = communicator.first_open + i;
     const auto entered = std::count_if(communicator.entered.begin(), communicator.entered.end(),
                                        [&](std::uint64_t count) { return count > sequence; });
-    // Whoever calls another collective than the others is counted, but has not entered.
+    // A rank that calls a mismatching collective is counted, but has not entered.
     ensure(communicator.open[i].entered <= entered, "ranks enter collectives one after the other");
     ensure(communicator.open[i].entered < communicator.size,
            "a collective that all have entered is not open");

@@ -1,4 +1,4 @@
-// Communicators: their members, by index and by the ids of traces, and where their messages go.
+// Communicators: members, lookup by index and by trace ids, and the addressing of messages.
 #pragma once
 
 #include <cstddef>
@@ -14,52 +14,52 @@
 
 namespace tisim {
 
-// Communicators: who is in them, and what some of their ranks have entered and others have not.
+// Members of communicators, and the collectives that only some ranks have entered.
 
 // A collective that some ranks of a communicator have entered and others have not.
 struct OpenCollective {
   Operation operation = Operation::barrier;
   bool blocking = true;
-  std::int32_t rank = 0;  // who entered first
+  std::int32_t rank = 0;  // the first to enter
   std::uint32_t line = 0;
   std::int32_t entered = 0;
 };
 
-// A comm_split or comm_dup that ranks are in: what they said, and what they get.
+// A comm_split or comm_dup in progress: the ranks' arguments and results.
 struct Formation {
   struct Member {
     std::int32_t color = 0;
     std::int64_t key = 0;
-    std::int32_t comm = -1;    // index of the communicator it is in then
-    std::int32_t number = -1;  // in it
+    std::int32_t comm = -1;    // index of its new communicator
+    std::int32_t number = -1;  // rank in it
   };
-  std::uint16_t id = 0;         // of the new communicator, as the first to enter names it
-  std::int32_t first = 0;       // that rank
-  std::uint32_t line = 0;       // of its trace
-  std::int32_t left = 0;        // ranks that are still to leave
-  std::vector<Member> members;  // by their rank in the parent
+  std::uint16_t id = 0;         // of the new communicator, as given by the first rank to enter
+  std::int32_t first = 0;       // the first rank to enter
+  std::uint32_t line = 0;       // its line in the trace
+  std::int32_t left = 0;        // ranks that have not left yet
+  std::vector<Member> members;  // by parent rank
 };
 
 struct Communicator {
-  std::int32_t first = 0;  // of ranks that follow one another, when `members` is empty
+  std::int32_t first = 0;  // first of consecutive ranks, used when `members` is empty
   std::int32_t size = 0;
-  std::int32_t context = 0;  // its messages', even; those of its collectives have the next number
+  std::int32_t context = 0;  // of its messages, even; its collectives use the next number
   std::int32_t freed = 0;    // members that have freed it
   std::vector<std::int32_t> members;
-  std::vector<std::uint64_t> entered;  // collectives that each member has entered
+  std::vector<std::uint64_t> entered;  // number of collectives entered, by member
   std::deque<OpenCollective> open;
   std::uint64_t first_open = 0;
-  std::vector<std::int32_t> synchronising;  // ranks that wait for the others before a collective
-  std::map<std::uint64_t, Formation> formations;  // by the number of the collective
+  std::vector<std::int32_t> synchronising;        // ranks waiting to start a collective together
+  std::map<std::uint64_t, Formation> formations;  // by sequence number of the collective
 
   std::int32_t member(std::int32_t i) const {
     return members.empty() ? first + i : members[static_cast<std::size_t>(i)];
   }
 };
 
-// All communicators of a simulation, by index, and the collectives that their ranks are in.
+// All communicators of a simulation, by index, and their collectives in progress.
 //
-// A trace names communicators by ids of its own; the world of its job is 0.
+// A trace refers to communicators by its own ids; 0 is the world of its job.
 class CommunicatorTable {
  public:
   explicit CommunicatorTable(const Runtime& runtime) : runtime_(runtime) {}
@@ -74,11 +74,12 @@ class CommunicatorTable {
   }
   std::int32_t count() const { return static_cast<std::int32_t>(communicators_.size()); }
 
-  // The index of an empty one with a context of its own. References to others stay good.
+  // Creates an empty communicator with its own context and returns its index. References to others
+  // remain valid.
   std::int32_t create();
 
-  // The communicator that an id stands for on a rank: its index, and the rank's number in it. Throw
-  // TraceError where the rank is in none of that id.
+  // The communicator that an id refers to on a rank: its index, and the rank's number in it. Throw
+  // TraceError if the rank is not in a communicator of that id.
   std::int32_t index_of(const Rank& rank, std::uint16_t id) const {
     return id == 0 ? runtime_.jobs.of(rank).world : membership(rank, id).comm;
   }
@@ -86,20 +87,20 @@ class CommunicatorTable {
     return id == 0 ? rank.number : membership(rank, id).number;
   }
 
-  // A rank enters a collective. Every rank of a communicator makes the same collective calls in the
-  // same order; false: this one does not, see `mismatch`.
+  // Enters a rank into a collective. Every rank of a communicator must make the same collective
+  // calls in the same order; returns false if this one does not, see `mismatch`.
   bool enter(const Rank& rank, std::int32_t comm, std::int32_t number, Operation operation,
              bool blocking);
-  // The collective that others have entered, and what the rank has called instead.
+  // The collective entered by the other ranks, and the one this rank called.
   const std::pair<OpenCollective, OpenCollective>& mismatch() const { return mismatch_; }
 
-  // A rank frees the communicator that its operation names. When its last member has done so, its
-  // index may be used again.
+  // Frees the communicator of the rank's operation. Its index may be reused once all members have
+  // freed it.
   void free(Rank& rank);
-  // The communicators that have lost their last member since the last call.
+  // Returns the communicators fully freed since the last call.
   std::vector<std::int32_t> take_released() { return std::exchange(released_, {}); }
 
-  // Members, collectives and formations of each agree. Throws BrokenInvariant.
+  // Checks the members, collectives and formations. Throws BrokenInvariant.
   void verify() const;
 
  private:
@@ -108,25 +109,25 @@ class CommunicatorTable {
 
   Runtime runtime_;
   std::deque<Communicator> communicators_;
-  std::vector<std::int32_t> free_;      // indices that are not in use
-  std::vector<std::int32_t> released_;  // those that nobody was told of
+  std::vector<std::int32_t> free_;      // unused indices
+  std::vector<std::int32_t> released_;  // not reported yet by `take_released`
   std::int32_t contexts_ = 0;
   std::pair<OpenCollective, OpenCollective> mismatch_;
 };
 
-// Where the messages of an operation go: what its peer and its communicator mean.
+// Resolves an operation's peer and communicator to message addresses.
 class Addresses {
  public:
   Addresses(const Jobs& jobs, const CommunicatorTable& communicators, const Schedules& schedules)
       : jobs_(jobs), communicators_(communicators), schedules_(schedules) {}
 
-  // The number in the simulation of a rank of the operation's communicator.
+  // The global rank of a rank of the operation's communicator.
   std::int32_t global_rank(const Rank& rank, std::int32_t peer) const {
     if (rank.schedule >= 0) return peer;
     if (rank.op.comm == 0) return rank.first + peer;
     return member(rank, peer);
   }
-  // Contexts keep apart the communicators, and collectives from the program's own messages.
+  // Contexts separate communicators, and collectives from the program's own messages.
   std::int32_t context(const Rank& rank) const {
     if (rank.schedule >= 0) return schedules_.context(rank.schedule);
     if (rank.op.comm == 0) return rank.context;

@@ -6,7 +6,7 @@
 namespace tisim {
 
 namespace {
-constexpr std::size_t kMany = 256;  // slots of a schedule
+constexpr std::size_t kMany = 256;  // slots from which their memory is freed early
 }  // namespace
 
 bool Waits::wait(Rank& rank, std::int32_t index) {
@@ -81,7 +81,7 @@ bool Waits::wait_pending(Rank& rank, std::int32_t index) {
       const std::int32_t request = std::exchange(slot, -1);
       if (request != -1) requests_.await(rank, request);
     }
-    // Nothing follows the waitall of an all-to-all, which has many slots.
+    // Nothing follows the waitall of an all-to-all, which has many slots: free them.
     if (rank.slots.size() >= kMany && rank.step == schedules_.size(rank.schedule)) {
       rank.slots = {};
     }
@@ -94,8 +94,8 @@ bool Waits::wait_pending(Rank& rank, std::int32_t index) {
   return wait_awaited(rank, index);
 }
 
-// As SimGrid's waitall, which finishes non-blocking collectives first, one after the other. False:
-// the rank waits for none.
+// Like SimGrid's waitall, first completes non-blocking collectives one by one. Returns false if
+// there are none to wait for.
 bool Waits::insert_collective_waits(Rank& rank) {
   std::vector<Op> ops;
   Op op;
@@ -117,8 +117,8 @@ bool Waits::insert_collective_waits(Rank& rank) {
   return true;
 }
 
-// Requests without a message come first; a non-blocking collective is one of them, and is waited
-// for as a whole.
+// Requests without a message come first, among them non-blocking collectives, which are waited for
+// as a whole.
 bool Waits::wait_any(Rank& rank, std::int32_t index) {
   if (begins_list(rank.op)) requests_.name_requests(rank);
   const std::int32_t without = requests_.find_listed(
@@ -144,7 +144,7 @@ bool Waits::wait_any(Rank& rank, std::int32_t index) {
   return false;
 }
 
-// SimGrid waits for any, then tests each of the others.
+// SimGrid waits for any request, then tests each of the others.
 bool Waits::wait_some(Rank& rank, std::int32_t index) {
   Op rest = rank.op;
   rest.kind = Kind::testsome;
@@ -162,7 +162,7 @@ bool Waits::finish_any(Rank& rank, std::int32_t index) {
   return finish(rank, index, rank.waiting);
 }
 
-// Whoever posts operations from outside asks for it.
+// Read by the driver of a rank.
 void Waits::note_taken(Rank& rank, std::int32_t request) {
   if ((rank.op.flags & kByNumber) != 0) rank.optional->taken = request;
 }
@@ -196,7 +196,7 @@ bool RequestTests::test(Rank& rank, std::int32_t index) {
   return false;
 }
 
-// Only requests with a message count.
+// Only requests with a message are considered.
 bool RequestTests::test_any(Rank& rank, std::int32_t index) {
   if (begins_list(rank.op)) requests_.name_requests(rank);
   if (requests_.first_with_message(rank, false) < 0) return true;
@@ -213,7 +213,7 @@ bool RequestTests::ask(Rank& rank, std::int32_t index) {
   return false;
 }
 
-// If not, the answer of a test is known at once.
+// Otherwise the result of the test is known at once.
 bool RequestTests::needs_message_state(Rank& rank) {
   if (rank.op.kind == Kind::testany) return true;
   const std::int32_t found = requests_.named(rank);
@@ -222,7 +222,7 @@ bool RequestTests::needs_message_state(Rank& rank) {
 
 bool RequestTests::finish_one(Rank& rank, std::int32_t index) {
   const std::int32_t found = requests_.named(rank);
-  if (found < 0) return true;  // part of a collective, and finished before
+  if (found < 0) return true;  // part of a collective, already completed
   const Request& request = requests_[found];
   if (!request.complete) {
     cost_.test_failed();
@@ -260,8 +260,7 @@ void RequestTests::received(const Rank& rank) {
   }
 }
 
-// Each of a collective's requests is tested, those that are finished too; one more operation ends
-// the test.
+// Tests each of a collective's requests, including completed ones; a final operation ends the test.
 void RequestTests::test_collective(Rank& rank, std::int32_t request) {
   std::vector<Op> ops;
   Op op;

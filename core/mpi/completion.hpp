@@ -1,4 +1,4 @@
-// Completing requests: MPI_Wait and MPI_Test with their variants, and the cost of polling.
+// Completion of requests: MPI_Wait, MPI_Test and their variants, and the cost of polling.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace tisim {
 
-// The cost of a test or a probe: the longer the more of them have failed, on whatever rank.
+// The cost of a test or probe, which grows with the global number of failed ones.
 //
-// SimGrid counts for all ranks together (smpi/test, smpi/iprobe, smpi/grow-injected-times). A test
-// takes smpi/test times 1 plus the tests that have failed since one succeeded; so does a probe,
-// which computes for that time. MPI_Testany has a counter of its own, which always grows.
+// SimGrid counts over all ranks (smpi/test, smpi/iprobe, smpi/grow-injected-times). A test takes
+// smpi/test times 1 plus the number of failed tests since the last success; so does a probe, which
+// computes for that time. MPI_Testany has its own counter, which always grows.
 class PollingCost {
  public:
   explicit PollingCost(const Model& model) : model_(model) {}
@@ -27,9 +27,9 @@ class PollingCost {
   void test_any_failed() { ++tests_any_; }
   void test_any_succeeded() { tests_any_ = 1; }
 
-  // True if probes take no time, however many fail.
+  // Returns true if probes take no time, however many fail.
   bool probe_is_free() const { return model_.iprobe_sleep * model_.iprobe_cpu_usage <= 0; }
-  // On a host whose cores do `speed` flop/s.
+  // `speed`: of a core of the host, flop/s.
   double probe_flops(double speed) const {
     return static_cast<double>(probes_) * model_.iprobe_sleep * speed * model_.iprobe_cpu_usage;
   }
@@ -41,30 +41,30 @@ class PollingCost {
   std::int64_t tests_ = 1, tests_any_ = 1, probes_ = 1;
 };
 
-// MPI_Wait, Waitall, Waitany and Waitsome. A request without a message (a detached send, a call to
-// nobody) is complete at once.
+// MPI_Wait, Waitall, Waitany and Waitsome. A request without a message (a detached send, or a
+// message to MPI_PROC_NULL) is complete at once.
 class Waits {
  public:
   Waits(const Runtime& runtime, RequestTable& requests, PointToPoint& messages,
         const Schedules& schedules)
       : runtime_(runtime), requests_(requests), messages_(messages), schedules_(schedules) {}
 
-  // The wait of a trace or schedule; for a request that is there no longer it does nothing.
+  // The wait of a trace or schedule; does nothing if the request no longer exists.
   bool wait(Rank& rank, std::int32_t index);
-  // The waitall of a trace takes the requests that it lists or all that are pending, that of a
-  // schedule the slots that follow it.
+  // The waitall of a trace waits for the requests it lists or all pending ones, that of a schedule
+  // for the slots that follow it.
   bool wait_pending(Rank& rank, std::int32_t index);
   bool wait_any(Rank& rank, std::int32_t index);
   bool wait_some(Rank& rank, std::int32_t index);
 
-  // Finishes the awaited requests one after the other, as they complete; of several complete ones
-  // that which was posted first. Each receive may cost its overhead.
+  // Finishes the awaited requests one by one as they complete, in order of posting among complete
+  // ones. Each receive may cost its overhead.
   bool wait_awaited(Rank& rank, std::int32_t index);
-  // The request that a waitany waits for is complete: `rank.waiting`.
+  // A request of a waitany is complete: `rank.waiting`.
   bool finish_any(Rank& rank, std::int32_t index);
-  // The rank tests: it makes progress.
+  // Called when the rank tests, which makes progress.
   void make_progress(std::int32_t index) const { messages_.make_progress(index); }
-  // A request whose message has arrived, or never needed to.
+  // Finishes a request whose message has arrived, or which needs none.
   bool finish(Rank& rank, std::int32_t index, std::int32_t request);
 
  private:
@@ -78,8 +78,8 @@ class Waits {
   const Schedules& schedules_;
 };
 
-// MPI_Test, Testall, Testany and Testsome, as SimGrid's smpi_request.cpp has them. What a test
-// costs is in completion.hpp.
+// MPI_Test, Testall, Testany and Testsome, following SimGrid's smpi_request.cpp. PollingCost gives
+// their cost.
 class RequestTests {
  public:
   RequestTests(const Runtime& runtime, RequestTable& requests, Waits& waits, PollingCost& cost)
@@ -87,18 +87,18 @@ class RequestTests {
 
   bool test(Rank& rank, std::int32_t index);
   bool test_any(Rank& rank, std::int32_t index);
-  // Testall and testsome: one test for each request listed, or pending in the order of posting.
+  // Testall and testsome: one test for each request listed, or pending, in order of posting.
   bool test_each(Rank& rank);
 
-  // The time of a test is over. Asking for the state of messages takes SimGrid a round of the
-  // instant, so that all who test at once raise or reset their common counter after those who need
-  // not ask.
+  // The time of a test is over. Querying the state of messages takes a round of the instant in
+  // SimGrid, so ranks that query update the common counter after the ranks that test at the same
+  // time and need no query.
   bool ask(Rank& rank, std::int32_t index);
-  // The answer.
+  // Evaluates the result.
   bool finish(Rank& rank, std::int32_t index) {
     return rank.op.kind == Kind::testany ? finish_any(rank, index) : finish_one(rank, index);
   }
-  // The overhead of a receive is paid that a test, or something else, has completed.
+  // Called after the receive overhead, when a test or another call has completed a receive.
   void received(const Rank& rank);
 
  private:

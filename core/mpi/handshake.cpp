@@ -66,7 +66,7 @@ void Handshake::send(std::int32_t found) {
   } else if (message.source != message.destination) {
     double bytes = kRequestBytes;
     if (protocol_.rendezvous() == Rendezvous::send) {
-      // The request carries what an eager message would.
+      // The request carries as much as an eager message would.
       bytes = std::min(protocol_.with_envelope(message.bytes), protocol_.first_fragment());
     }
     queue(message.pair, PacketType::request, found, bytes);
@@ -143,8 +143,9 @@ void Handshake::queue(std::int32_t connection, PacketType type, std::int32_t fou
   if (connections.first(connection) == packet) come_first(connections.packet(packet));
 }
 
-// No packet is before it any more. When that is the last part of a body, a TCP socket has taken all
-// of it over, and its sender goes on. The work of network cards ends with the transfer.
+// The packet is the first of its connection. If it is the last part of a body, a TCP socket has
+// buffered all of the body, and its sender continues. Transfers by the network card end only when
+// the data has moved.
 void Handshake::come_first(const Packet& packet) {
   const Message& message = matcher_.message(packet.message);
   if (is_control(packet.type)) return;
@@ -163,7 +164,7 @@ void Handshake::come_first(const Packet& packet) {
 void Handshake::end(std::int32_t number) {
   Connections& connections = *transfers_.connections();
   Packet packet = connections.take_moved(number);
-  // All that arrives together is read before the program, which may be woken, goes on.
+  // Read everything that arrives together before the program, which may be woken, continues.
   do {
     arrive(packet);
   } while (transfers_.take_control(packet.connection, &packet));

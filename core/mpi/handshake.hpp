@@ -1,4 +1,4 @@
-// Transfers of messages: delivery to both sides, and the handshake of messages in order.
+// Transfers of messages: completion on both sides, and the handshake of ordered messages.
 #pragma once
 
 #include <cstdint>
@@ -13,32 +13,33 @@
 
 namespace tisim {
 
-// Effects of a message's transfer on its two sides: who goes on when it is over, and whether it can
+// Effects of a message's transfer on its two sides: who continues when it ends, and whether it can
 // begin at all.
 class Deliveries {
  public:
   Deliveries(const Runtime& runtime, Transfers& transfers, Matcher& matcher, RequestTable& requests)
       : runtime_(runtime), transfers_(transfers), matcher_(matcher), requests_(requests) {}
 
-  // True if something that is off, or a dead rank, is on a message's way over a pair. The message
-  // is noted as lost then.
+  // Returns true if a failed resource or a dead rank is on the message's route, and then marks the
+  // message as lost.
   bool is_lost(std::int32_t message, std::int32_t pair) {
     return transfers_.may_fail() && lose_if_obstructed(message, pair);
   }
-  // The sender needs its message no more, before that has arrived.
+  // The sender is done with its message before it has arrived.
   void finish_send(std::int32_t message);
-  // Nobody waits for this side of a message, which is complete.
+  // Completes one side of a message that no rank waits for.
   void end_unattended(std::int32_t message, Side side) {
     if (side == kReceiver && runtime_.log.is_open()) runtime_.log.complete_unattended(message);
     release(message);
   }
-  // One side of a message needs it no more.
+  // Releases one side's reference to a message.
   void release(std::int32_t message) {
     if (--matcher_.message(message).holders > 0) return;
     if (runtime_.log.is_open()) runtime_.log.release(message);
     matcher_.messages().release(message);
   }
-  // The transfer of a message is over: those who wait for it go on, whoever came first first.
+  // The transfer is over: wakes the ranks that wait for it, in the order in which they began to
+  // wait.
   void arrive(std::int32_t message);
 
  private:
@@ -53,25 +54,25 @@ class Deliveries {
 
 // Messages over FIFO connections (network/ordering:fifo, ADR 27): what is queued when.
 //
-// A message that its sender need not wait for is queued when it is sent. A rendezvous begins with a
-// *request*, queued when the message is sent. The receiver queues an *answer* when it has read the
-// request and its receive is posted; the sender queues the body when it has read the answer. A rank
-// reads what has arrived when it enters a call that waits, tests or probes, and while it is in one:
-// MPI libraries without a thread of their own make progress only there.
+// An eager or detached message is queued when it is sent. A rendezvous begins with a *request*,
+// queued when the message is sent. The receiver queues an *answer* when it has read the request and
+// its receive is posted; the sender queues the body when it has read the answer. A rank reads
+// arrived packets when it enters a call that waits, tests or probes, and while it is in one: MPI
+// libraries without a progress thread make progress only there.
 //
-// Where bodies are acknowledged (smpi/rendezvous:put-ack), the receiver queues an
-// *acknowledgement* when it has read the body. The sender goes on when it has read that, and queues
-// a *completion*; the receiver goes on when it has read this one.
+// Where bodies are acknowledged (smpi/rendezvous:put-ack), the receiver queues an *acknowledgement*
+// when it has read the body. On reading it, the sender continues and queues a *completion*; on
+// reading that, the receiver continues.
 //
-// So an answer waits for a body that its rank has queued before, which makes the order matter in
-// which a program posts its sends and receives.
+// So an answer waits behind a body queued earlier by its rank, and the order in which a program
+// posts its sends and receives matters.
 
-// Where a message of a rendezvous is, for reports.
+// The state of a rendezvous message, for reports.
 struct Standing {
   enum class Where : std::uint8_t { elsewhere, queued, unread };
   Where where = Where::elsewhere;
-  PacketType type = PacketType::last_part;  // what is queued or not read
-  std::int32_t before = 0;                  // packets that are queued before it
+  PacketType type = PacketType::last_part;  // the packet queued or unread
+  std::int32_t before = 0;                  // packets queued before it
 };
 
 class Handshake {
@@ -79,25 +80,25 @@ class Handshake {
   Handshake(const Runtime& runtime, Transfers& transfers, Matcher& matcher, Deliveries& deliveries,
             const Protocol& protocol, Jitter& jitter);
 
-  // A send was posted, whether its receive is there or not.
+  // A send was posted; its receive may or may not be posted.
   void send(std::int32_t message);
-  // An access of a window. `is_read`: it is there when its receiver has read it; otherwise neither
-  // side has to read anything.
+  // An access of a window. `is_read`: it completes when its receiver has read it; otherwise neither
+  // side reads anything.
   void access(std::int32_t message, double bytes, bool is_read);
-  // A receive was posted that takes a message which was sent before.
+  // A receive was posted that matches a message sent before.
   void receive(std::int32_t message);
-  // A send whose receive was not posted is withdrawn. True: its request is under way, and whoever
-  // reads that releases the message.
+  // Withdraws a send whose receive was not posted. Returns true if its request is in flight; the
+  // rank that reads it then releases the message.
   bool withdraw(std::int32_t message);
-  // A packet has been moved.
+  // A packet has arrived.
   void end(std::int32_t packet);
-  // A rank enters a call that waits, tests or probes.
+  // A rank enters a call that waits, tests or probes: it reads its packets.
   void read(std::int32_t rank);
 
-  // The fate of a message. It takes long.
+  // The state of a message. Slow: for reports only.
   Standing standing(std::int32_t message) const;
 
-  // Packets that wait to be read belong to messages under way. Throws BrokenInvariant.
+  // Checks that unread packets belong to messages in flight. Throws BrokenInvariant.
   void verify() const;
 
  private:
@@ -121,8 +122,8 @@ class Handshake {
   Deliveries& deliveries_;
   const Protocol& protocol_;
   Jitter& jitter_;
-  std::vector<std::vector<Unread>> unread_;  // of each rank; shorter where the last have none
-  std::unordered_map<std::int32_t, double> unsent_;  // bytes of bodies that are not queued yet
+  std::vector<std::vector<Unread>> unread_;  // by rank; trailing ranks without any are omitted
+  std::unordered_map<std::int32_t, double> unsent_;  // bytes of bodies not queued yet, by message
 };
 
 }  // namespace tisim

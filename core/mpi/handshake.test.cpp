@@ -6,8 +6,8 @@ namespace tisim::test {
 
 namespace {
 
-// Every packet of n bytes takes 1 s of latency, and then n / 1000 s; a request has 40 bytes, an
-// answer 64. Messages of 500 bytes or more are rendezvous.
+// Every packet of n bytes takes 1 s of latency plus n / 1000 s; a request has 40 bytes, an answer
+// 64. Messages of 500 bytes or more use rendezvous.
 Model fifo_model(const std::string& rendezvous = "put", std::int64_t send_buffer = 0) {
   Model model = simple_model();
   model.ordering = "fifo";
@@ -43,10 +43,10 @@ TEST("fifo: a rendezvous takes a request, an answer and the body") {
 
 TEST("fifo: a request is answered when the receive is posted and it was read in a call") {
   CHECK(finishes({{"send 1 0 1000"}, {"sleep 5", "recv 0 0 1000"}}, {8.064, 8.064}, fifo_model()));
-  // The receive is posted before the request comes, but the rank is in no call that reads it.
+  // The receive is posted before the request arrives, but the rank is in no call that reads it.
   CHECK(finishes({{"send 1 0 1000"}, {"irecv 0 0 1000", "sleep 5", "waitall"}}, {8.064, 8.064},
                  fifo_model()));
-  // A wait for another message reads it, and the receive then is posted with nothing left to read.
+  // A wait for another message reads it, so the receive finds nothing left to read.
   CHECK(finishes({{"send 1 0 1000"},
                   {"recv 2 0 0", "irecv 0 0 1000", "sleep 5", "waitall"},
                   {"sleep 2", "send 1 0 0"}},
@@ -70,28 +70,28 @@ TEST("fifo: what a receiver gets needs no call of the sender") {
 
 TEST("fifo: a sender goes on when its connection has taken over the rest") {
   CHECK(finishes({{"send 1 0 1000"}, {"recv 0 0 1000"}}, {2.104, 4.104}, fifo_model("put", 1000)));
-  // The first 600 bytes are moved by then.
+  // The first 600 bytes have moved by then.
   CHECK(finishes({{"send 1 0 1000"}, {"recv 0 0 1000"}}, {3.704, 4.104}, fifo_model("put", 400)));
 }
 
 TEST("fifo: the sender of a body goes on when it is acknowledged, and then its receiver") {
-  // 4.104 as above, 1.009 and 1.022, whatever a connection takes over.
+  // 4.104 as above, plus 1.009 and 1.022, for any send buffer.
   for (const std::int64_t buffer : {0, 400}) {
     CHECK(finishes({{"send 1 0 1000"}, {"recv 0 0 1000"}}, {5.113, 6.135},
                    fifo_model("put-ack", buffer)));
   }
-  // Short messages, and those of a rank to itself, need no word.
+  // Short messages, and those of a rank to itself, are not acknowledged.
   CHECK(finishes({{"send 1 0 400"}, {"recv 0 0 400"}}, {0, 1.4}, fifo_model("put-ack")));
   CHECK(finishes({{"isend 0 0 1000", "irecv 0 0 1000", "waitall"}}, {2}, fifo_model("put-ack")));
 }
 
 TEST("fifo: a body is acknowledged, and that read, in a call") {
-  // The receiver is outside MPI from 3.1 to 9, and the body is there at 4.104.
+  // The receiver is outside MPI from 3.1 to 9; the body arrives at 4.104.
   CHECK(finishes({{"send 1 0 1000"},
                   {"irecv 0 0 1000", "recv 2 0 0", "sleep 5.9", "waitall"},
                   {"sleep 2.1", "send 1 0 0"}},
                  {10.009, 11.031, 2.1}, fifo_model("put-ack")));
-  // The sender is outside MPI from 3.1 to 9, and the acknowledgement is there at 5.113.
+  // The sender is outside MPI from 3.1 to 9; the acknowledgement arrives at 5.113.
   CHECK(finishes({{"isend 1 0 1000", "recv 2 0 0", "sleep 5.9", "waitall"},
                   {"recv 0 0 1000"},
                   {"sleep 2.1", "send 0 0 0"}},
@@ -101,7 +101,7 @@ TEST("fifo: a body is acknowledged, and that read, in a call") {
 TEST("fifo: a request may carry the first part, and the rest follows in fragments") {
   // The request has 500 bytes: 1.5 + 1.064, then 1,000 bytes, then 500.
   CHECK(finishes({{"send 1 0 2000"}, {"recv 0 0 2000"}}, {6.064, 6.064}, fifo_model("send")));
-  // With two of them in the queue, the second pays no latency of its own.
+  // With two fragments queued, the second pays no latency of its own.
   Model model = fifo_model("send");
   model.fragments_queued = 2;
   CHECK(finishes({{"send 1 0 2000"}, {"recv 0 0 2000"}}, {5.064, 5.064}, model));
@@ -115,14 +115,14 @@ std::vector<Program> late_exchange(const std::string& first, const std::string& 
 }
 
 TEST("fifo: an answer waits for a body of the rank's own that was queued before it") {
-  // At 5 rank 1 answers and then asks. Rank 0 gets both at 6.064, writes its body, and its answer
-  // arrives behind that at 8.064.
+  // At 5 rank 1 answers and then sends its request. Rank 0 gets both at 6.064 and queues its body;
+  // its answer arrives behind the body at 8.064.
   CHECK(finishes(late_exchange("irecv 0 1 1000", "isend 0 1 1000"), {10.064, 10.064, 4},
                  fifo_model()));
 }
 
 TEST("fifo: who asks before it answers sends and receives at once") {
-  // Rank 0 gets both at 6.04, answers first, and its body arrives at 8.104.
+  // Rank 0 gets both at 6.04 and answers first; its body arrives at 8.104.
   CHECK(
       finishes(late_exchange("isend 0 1 1000", "irecv 0 1 1000"), {9.104, 9.104, 4}, fifo_model()));
 }

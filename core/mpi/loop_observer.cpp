@@ -6,15 +6,15 @@ namespace tisim {
 
 namespace {
 
-// The effect of an operation for skipping repetitions.
+// Effect of an operation on skipping repetitions.
 enum class Concern : std::uint8_t {
   none,
-  obstacle,            // cannot be foreseen from the repetitions before, or nobody may leave it out
-  receive,             // an obstacle if it is one from any source
+  obstacle,            // not predictable from earlier repetitions, or must not be skipped
+  receive,             // an obstacle if from any source
   makes_communicator,  // or frees one
 };
 
-// By kinds: each operation is looked at.
+// Table by kind: every operation is checked.
 struct Concerns {
   std::array<Concern, 256> of{};
 
@@ -41,7 +41,7 @@ void LoopObserver::open(RankReader& reader) { readers_ += reader.stop_at_loops()
 std::size_t LoopObserver::read(Rank& rank, std::span<Op> ops) {
   const std::int32_t index = rank.first + rank.number;
   LoopPosition& position = positions_[static_cast<std::size_t>(index)];
-  // Repetitions that are to be left out are left out in any case.
+  // Pending skips are performed in any case.
   rank.reader->stop_at_turns(stops_at_turns_ || position.to_skip > 0);
   while (const std::optional<LoopTurn> turn = rank.reader->next_turn()) {
     pass(index, rank, *turn);

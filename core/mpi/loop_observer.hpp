@@ -1,8 +1,8 @@
-// Where the ranks of a simulation are in the loops of their traces, for whoever leaves repetitions
-// out (simulation/steady_states.hpp, ADR 31).
+// Positions of the ranks in the loops of their traces, used to skip repetitions
+// (simulation/steady_states.hpp, ADR 31).
 //
-// It is told of each batch of operations that a rank reads. A simulation without it reads on over
-// the turns of loops, and pays nothing.
+// The observer sees each batch of operations that a rank reads. Without it, a simulation reads
+// across loop turns at no extra cost.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,19 @@
 
 namespace tisim {
 
-// Position of one rank in its loops, as of the last turn that it has passed.
+// Position of one rank in its loops, as of the last turn that it passed.
 struct LoopPosition {
-  std::uint64_t left = 0;        // repetitions to come, that at hand included; 0: it is in no loop
+  std::uint64_t left = 0;        // repetitions left, including the current one; 0: not in a loop
   std::uint64_t length = 0;      // repetitions of the loop
-  std::uint64_t loops = 0;       // that it has entered
-  std::uint64_t turns = 0;       // that it has passed behind repetitions, of all loops
+  std::uint64_t loops = 0;       // loops entered
+  std::uint64_t turns = 0;       // turns passed after a repetition, over all loops
   std::uint64_t actions = 0;     // of the rank at the turn
-  std::uint64_t operations = 0;  // read behind the turn
-  std::uint64_t to_skip = 0;     // repetitions that it leaves out at the next turn
+  std::uint64_t operations = 0;  // read since the turn
+  std::uint64_t to_skip = 0;     // repetitions to skip at the next turn
   double date = 0.0;             // of the turn, seconds
 };
 
-// An operation whose outcome depends on who comes first, or on something outside.
+// An operation whose outcome depends on arrival order or on external input.
 struct Obstacle {
   Kind kind = Kind::end;
   std::int32_t rank = 0;  // in the simulation
@@ -42,31 +42,31 @@ class LoopObserver {
 
   void add_ranks(std::size_t count) { positions_.resize(positions_.size() + count); }
 
-  // The reader of a rank has been opened: it stops at loops from now on, if it knows any.
+  // A rank's reader has been opened: it stops at loops from here on, if it has any.
   void open(RankReader& reader);
-  // The next operations of a rank, which are those behind the turns that it stands at.
+  // Reads the rank's next operations, after the turns at its position.
   std::size_t read(Rank& rank, std::span<Op> ops);
-  // A rank's schedule receives from any source.
+  // A schedule of the rank receives from any source.
   void note_any_source(std::int32_t index, std::uint32_t line) { note({Kind::recv, index, line}); }
 
   const LoopPosition& operator[](std::int32_t index) const {
     return positions_[static_cast<std::size_t>(index)];
   }
-  // The rank leaves out so many of the repetitions that follow the one at hand.
+  // Makes the rank skip this many of the repetitions after the current one.
   void skip(std::int32_t index, std::uint64_t repetitions, std::uint64_t actions);
 
-  // How many ranks read traces with loops that are known.
+  // Number of ranks whose traces have known loops.
   std::size_t readers() const { return readers_; }
-  // A rank that has passed a turn within a loop since somebody asked; -1: none.
+  // A rank that has passed a turn within a loop since the last query; -1 if none.
   bool has_turned() const { return last_turned_ >= 0; }
   std::int32_t take_last_turned() { return std::exchange(last_turned_, -1); }
   const std::optional<Obstacle>& obstacle() const { return obstacle_; }
-  // Communicators that ranks have begun to make or free.
+  // Number of communicator creations and frees that ranks have started.
   std::uint64_t communicators_made() const { return communicators_made_; }
-  // Operations that ranks have read, and turns at which they have stopped.
+  // Operations read, and turns at which ranks stopped.
   std::uint64_t operations() const { return operations_; }
   std::uint64_t turns() const { return turns_; }
-  // Ranks that do not stop at turns read on over them; the loops that they are in are unknown then.
+  // Ranks that do not stop at turns read across them; their loops are then unknown.
   void stop_at_turns(bool stops);
 
  private:
@@ -77,7 +77,7 @@ class LoopObserver {
   }
 
   const Clock& clock_;
-  std::vector<LoopPosition> positions_;  // of each rank
+  std::vector<LoopPosition> positions_;  // by rank
   std::size_t readers_ = 0;
   std::int32_t last_turned_ = -1;
   std::optional<Obstacle> obstacle_;

@@ -49,7 +49,7 @@ void Matcher::count_channels() {
   fewest_busy_ = channels_.size() > kept ? channels_.size() / 8 : 0;
 }
 
-// So memory follows the messages that wait at one time, not the tags a program ever uses.
+// Keeps memory proportional to the waiting messages, not to the tags ever used.
 void Matcher::drop_idle() {
   std::erase_if(channels_, [](const Channel& channel) { return channel.head < 0; });
   channels_.shrink_to_fit();
@@ -87,7 +87,7 @@ std::int32_t Matcher::take_receive(Channel& exact) {
   Inbox& inbox = inboxes_[static_cast<std::size_t>(exact.destination)];
   if (inbox.wildcards == 0) return here ? pop(exact) : -1;
 
-  // The receive that was posted first wins, wherever it waits.
+  // The receive posted first wins, in any channel.
   const Channel key = exact;
   const std::array<std::pair<std::int32_t, std::int32_t>, 3> patterns = {
       {{kAnySource, key.tag}, {key.source, kAnyTag}, {kAnySource, kAnyTag}}};
@@ -183,7 +183,7 @@ std::int32_t Matcher::take_message(std::int32_t source, std::int32_t destination
   return found;
 }
 
-// Takes a message out of the list of its destination.
+// Removes a message from the list of its destination.
 void Matcher::unlink_unexpected(const Message& m) {
   Inbox& inbox = inboxes_[static_cast<std::size_t>(m.destination)];
   (m.older >= 0 ? messages_[m.older].newer : inbox.oldest) = m.newer;

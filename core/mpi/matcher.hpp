@@ -1,8 +1,8 @@
-// MPI matching: sends and receives that wait for one another.
+// MPI matching: posted receives and unexpected messages.
 //
 // Messages of one (source, destination, tag, context) wait in one *channel*, in order: sends or
-// receives, never both. Receives from any source or of any tag wait in channels of their own; a
-// destination counts them, so that programs without wildcards never look.
+// receives, never both. Wildcard receives wait in channels of their own; each destination counts
+// them, so that programs without wildcards never search.
 #pragma once
 
 #include <cstddef>
@@ -18,49 +18,48 @@
 
 namespace tisim {
 
-// A message from the moment its send or its receive is posted until both sides have let it go.
+// A message, from the posting of its send or receive until both sides have released it.
 enum class MessageState : std::uint8_t {
   posted_receive,  // waits for its send
-  unexpected,      // waits for its receive (an eager one may be on its way or arrived meanwhile)
-  matched          // both ends are known
+  unexpected,      // waits for its receive (an eager one may be in flight or have arrived)
+  matched          // both sides are known
 };
 
 inline constexpr std::int32_t kBlockingCall = -1;  // a rank waits for the message itself
-inline constexpr std::int32_t kNoRequest = -2;     // that end does not wait
+inline constexpr std::int32_t kNoRequest = -2;     // that side does not wait
 
-// There may be millions of them. A read or write of a file that its rank does not wait for is a
-// message to nobody: it is matched, and no pair of the network carries it
-// (io/file/started_accesses.hpp).
+// There may be millions of them. A non-blocking read or write of a file is a matched message
+// without a receiver that is not carried by any host pair (io/file/started_accesses.hpp).
 struct Message {
-  std::int64_t bytes = 0;  // of the send once it is known, of the buffer before
+  std::int64_t bytes = 0;  // of the send once known, of the buffer before
   std::int32_t source = kAnySource;
   std::int32_t destination = 0;
   std::int32_t tag = 0;
   std::int32_t context = 0;
-  std::int32_t pair = -1;  // of the network, or its connection; known from the sender
+  std::int32_t pair = -1;  // host pair of the network, or connection; known from the sender
   std::int32_t next = -1;  // in its channel
-  // Unexpected messages of the destination, by arrival; of a posted receive, `older` is the one
-  // before it in its channel, unless it is the first.
+  // Neighbours among the destination's unexpected messages, by arrival. For a posted receive,
+  // `older` is its predecessor in the channel, or -1.
   std::int32_t older = -1;
   std::int32_t newer = -1;
   std::uint32_t posted = 0;  // order of posting
-  // Of each end: its request, or one of the constants above. Where the message holds the request:
-  // the order in which its rank has posted it.
+  // For each side: its request, or one of the constants above. If the message holds the request:
+  // its posting order in the rank.
   std::int32_t request[2] = {kNoRequest, kNoRequest};
   MessageState state = MessageState::posted_receive;
-  Side first_waiter = kSender;  // whose wait was registered first
+  Side first_waiter = kSender;  // side that began to wait first
   std::uint8_t holders : 2 = 0;
-  // Bits of the ends: the request of the schedule of a blocking collective has nothing of its own.
+  // Bits by side: the request of a blocking collective's schedule is stored in the message itself.
   std::uint8_t holds_request : 2 = 0;
-  std::uint8_t awaited : 2 = 0;  // such a request is awaited
+  std::uint8_t awaited : 2 = 0;  // whether a held request is awaited
   bool waited : 1 = false;
-  bool detached : 1 = false;  // the sender went on at once
-  bool flowing : 1 = false;   // its transfer has started, or is queued
-  bool arrived : 1 = false;   // and is over
+  bool detached : 1 = false;  // the sender continued at once
+  bool flowing : 1 = false;   // its transfer has started or is queued
+  bool arrived : 1 = false;   // its transfer is over
   // Over FIFO connections (class Handshake)
   bool request_read : 1 = false;  // by the receiver
-  bool started : 1 = false;       // the first of its body was first in its connection
-  bool sent : 1 = false;          // the sender needs it no more, although it has not arrived
+  bool started : 1 = false;       // the first packet of its body was first in its connection
+  bool sent : 1 = false;          // the sender is done with it, although it has not arrived
   bool withdrawn : 1 = false;     // its send was cancelled
 
   bool holds(Side side) const { return (holds_request >> side & 1) != 0; }
@@ -83,7 +82,7 @@ class Matcher {
   const Message& message(std::int32_t index) const { return messages_[index]; }
   std::size_t channels() const { return channels_.size(); }
 
-  // The channel of a key, made when it is new. Valid until the next call.
+  // Finds or creates the channel of a key. The reference is valid until the next call.
   Channel& channel(std::int32_t source, std::int32_t destination, std::int32_t tag,
                    std::int32_t context) {
     const Pattern key{source, destination, tag, context};
@@ -91,9 +90,9 @@ class Matcher {
     return find_channel(key);
   }
 
-  // The posted receive that a send of this channel takes, -1: none.
+  // Takes the posted receive that matches a send of this channel; -1 if none.
   std::int32_t take_receive(Channel& channel);
-  // The unexpected message that such a receive takes, -1: none; `peek` leaves it there.
+  // Takes the unexpected message that matches a receive; -1 if none. `peek` leaves it there.
   std::int32_t take_message(std::int32_t source, std::int32_t destination, std::int32_t tag,
                             std::int32_t context);
   std::int32_t peek(std::int32_t source, std::int32_t destination, std::int32_t tag,
@@ -101,10 +100,10 @@ class Matcher {
 
   void post_receive(std::int32_t message);  // fields source .. context are set
   void leave_unexpected(std::int32_t message);
-  // A message that waits does so no longer.
+  // Removes a waiting message.
   void withdraw(std::int32_t message);
 
-  // Calls f(channel) for each channel in which messages wait, in no particular order.
+  // Calls f(channel) for each channel with waiting messages, in no particular order.
   template <class F>
   void for_each_waiting(F f) const {
     for (const Channel& channel : channels_) {
@@ -112,16 +111,16 @@ class Matcher {
     }
   }
 
-  // Every message waits in the one channel of its key and in the order of posting, and inboxes
-  // count what is there. Throws BrokenInvariant.
+  // Checks that every message waits in the channel of its key, in posting order, and that inbox
+  // counts match. Throws BrokenInvariant.
   void verify() const;
 
  private:
-  friend struct MatcherTesting;  // corrupts the state, to see `verify` object
+  friend struct MatcherTesting;  // corrupts the state to test `verify`
 
   struct Pattern {
     std::int32_t source, destination, tag, context;
-    // Which part differs cannot be predicted: no branch for each.
+    // Branch-free: which part differs is unpredictable.
     bool operator==(const Pattern& other) const {
       return ((source ^ other.source) | (destination ^ other.destination) | (tag ^ other.tag) |
               (context ^ other.context)) == 0;
@@ -129,13 +128,13 @@ class Matcher {
   };
   struct Inbox {
     std::int32_t oldest = -1, newest = -1;  // unexpected messages
-    std::int32_t wildcards = 0;             // posted receives that name no source or no tag
+    std::int32_t wildcards = 0;             // posted wildcard receives
     std::int32_t count = 0;                 // unexpected messages
     bool has_backlogs = false;
   };
-  // The unexpected messages that one kind of wildcard receive can take, by arrival. Made when
-  // looking through all of a destination's was long once. Those that others have taken meanwhile
-  // are dropped when they come up.
+  // The unexpected messages that one kind of wildcard receive can take, by arrival. Built after one
+  // long search through all messages of a destination. Entries matched otherwise in the meantime
+  // are dropped when encountered.
   struct BacklogEntry {
     std::int32_t message;
     std::uint32_t posted;
@@ -170,19 +169,19 @@ class Matcher {
   Pool<Message> messages_;
   std::vector<Inbox> inboxes_;
   std::unordered_map<Pattern, Backlog, PatternHash> backlogs_;
-  // So many channels are kept even if no messages wait in them.
+  // Number of channels kept even if no messages wait in them.
   static constexpr std::size_t kKept = 32768;
   static constexpr std::size_t kKeptOfRank = 64;
   std::vector<Channel> channels_;
-  std::size_t busy_ = 0;  // those in which messages wait
-  // With fewer of these the idle ones are dropped: there are more than programs need again soon, as
-  // when the messages of an all-to-all have found each other.
+  std::size_t busy_ = 0;  // channels with waiting messages
+  // Idle channels are dropped when fewer than this are busy: the program no longer needs so many
+  // soon, as after the messages of an all-to-all have matched.
   std::size_t fewest_busy_ = 0;
-  NumberIndex index_;  // of them
-  // The one that was asked for last; a send or receive does so several times.
+  NumberIndex index_;  // of `channels_`
+  // Cache of the last lookup; a send or receive looks up its channel several times.
   Pattern recent_ = kNobody;
   std::int32_t recent_channel_ = -1;
-  std::size_t most_channels_ = kKept;  // before those that are idle are dropped
+  std::size_t most_channels_ = kKept;  // above this, idle channels are dropped
   std::uint32_t posted_ = 0;
 };
 

@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::int32_t kRanks = 8;
 
-// Posts sends and receives as a simulation does; a message's `bytes` tells them apart.
+// Posts sends and receives like a simulation; a message's `bytes` identifies it.
 class Post {
  public:
   Post() { matcher.add_destinations(kRanks); }
 
-  // The receive that the send takes, or -1 when it waits.
+  // Returns the receive that the send matches, or -1 if it waits.
   std::int64_t send(std::int32_t source, std::int32_t destination, std::int32_t tag,
                     std::int64_t name, std::int32_t context = 0) {
     Channel& channel = matcher.channel(source, destination, tag, context);
@@ -30,7 +30,7 @@ class Post {
     return -1;
   }
 
-  // The message that the receive takes, or -1 when it waits.
+  // Returns the message that the receive matches, or -1 if it waits.
   std::int64_t receive(std::int32_t source, std::int32_t destination, std::int32_t tag,
                        std::int64_t name, std::int32_t context = 0) {
     const std::int32_t found = matcher.take_message(source, destination, tag, context);
@@ -44,7 +44,7 @@ class Post {
     return matcher.peek(source, destination, tag, 0) >= 0;
   }
 
-  // A message that waits.
+  // Withdraws a waiting message.
   void withdraw(std::int64_t name) {
     matcher.withdraw(made_.at(name));
     matcher.messages().release(made_.at(name));
@@ -111,7 +111,7 @@ TEST("matcher: the channels of a crowd of messages are gone when nearly all have
   CHECK(post.matcher.channels() < 10000);
 }
 
-// The rules of MPI, by searching lists.
+// The matching rules of MPI, by linear search of lists.
 TEST("matcher: random programs match as the lists of the standard do") {
   struct Posted {
     std::int32_t source, destination, tag, context;
@@ -130,7 +130,7 @@ TEST("matcher: random programs match as the lists of the standard do") {
     const auto draw = [&random](std::uint32_t count) {
       return static_cast<std::int32_t>(random() % count);
     };
-    // Many tags now and then, so that the table of channels grows and is rebuilt.
+    // Uses many tags now and then, so that the channel table grows and is rebuilt.
     Posted entry{draw(kRanks), draw(kRanks), draw(name % 8000 < 2000 ? 2000 : 3), draw(2), name};
     std::int64_t expected = -1;
     std::int64_t got = -1;
@@ -172,7 +172,7 @@ TEST("matcher: random programs match as the lists of the standard do") {
 
 namespace tisim::test {
 
-// Refusals. What each call does is compared with the kernel in Python and with SimGrid.
+// Rejected programs. The effect of each call is tested against the Python kernel and SimGrid.
 
 namespace {
 

@@ -1,5 +1,4 @@
-// The MPI layer: all classes that execute the operations of ranks, in the order in which they use
-// one another.
+// The MPI layer: all classes that execute the operations of ranks, in order of dependency.
 #pragma once
 
 #include "mpi/collectives.hpp"

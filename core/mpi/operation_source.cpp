@@ -5,9 +5,9 @@
 namespace tisim {
 
 namespace {
-constexpr std::int32_t kLeastRoom = 8;  // for operations
+constexpr std::int32_t kLeastRoom = 8;  // minimum buffer size, operations
 
-// Fills the buffer as far as the trace goes; at its end the reader is closed. The number of
+// Fills the buffer from the trace and closes the reader at its end. Returns the number of
 // operations read.
 std::size_t read_on(Rank& rank) {
   const std::size_t filled = rank.reader->read(rank.buffer.begin(), rank.buffer.size());
@@ -16,7 +16,7 @@ std::size_t read_on(Rank& rank) {
   return filled;
 }
 
-// The same up to the next turn of a loop.
+// Like `read_on`, up to the next turn of a loop.
 std::size_t read_to_turn(Rank& rank, LoopObserver& loops) {
   const std::size_t filled = loops.read(rank, {rank.buffer.begin(), rank.buffer.size()});
   rank.bytes_read = rank.reader->bytes_read();
@@ -35,10 +35,10 @@ void OperationSource::refill(Rank& rank) {
     progress_.bytes += rank.bytes_read - rank.counted.bytes;
     rank.counted = {rank.actions, rank.bytes_read};
   }
-  // Few ranks read far ahead, many ranks little: the buffers together stay small. What was inserted
-  // may have made this one longer.
+  // A few ranks read far ahead, many ranks only a little: this bounds the total size of the
+  // buffers. Insertions may have enlarged this one.
   auto room = static_cast<std::size_t>(std::clamp(65536 / job.size, kLeastRoom, 512));
-  // Short loops, at whose turns reading stops, need not have room made for more each time.
+  // Reading stops at the turns of short loops, so grow the buffer only as needed.
   if (loops_) room = std::min(room, 2 * std::max<std::size_t>(rank.buffer.size(), kLeastRoom));
   rank.buffer.resize(room, Op{});
   rank.cursor = 0;

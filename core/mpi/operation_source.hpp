@@ -1,4 +1,4 @@
-// Where the operations of ranks come from: their traces, read in batches.
+// Source of the ranks' operations: their traces, read in batches.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,24 @@ class OperationSource {
  public:
   explicit OperationSource(Jobs& jobs) : jobs_(jobs) {}
 
-  // The next operation of the rank's trace, or one that was inserted before it; `Kind::end` after
+  // Returns the next operation of the rank's trace, or one inserted before it; `Kind::end` after
   // the last.
   const Op& next(Rank& rank) {
     if (rank.cursor == rank.buffer.size()) refill(rank);
     return rank.buffer[rank.cursor++];
   }
 
-  // Is told from now on of what ranks read. To be called before they do.
+  // Passes all operations that ranks read to `observer`. Must be called before they read.
   void observe_loops(LoopObserver& observer) { loops_ = &observer; }
 
-  // As of the last time that each rank read on: exact enough to be shown, and no sum over ranks.
+  // As of each rank's last read: accurate enough for display, without summing over ranks.
   const TraceProgress& progress() const { return progress_; }
 
  private:
   void refill(Rank& rank);
 
   Jobs& jobs_;
-  LoopObserver* loops_ = nullptr;  // null: nobody asks
+  LoopObserver* loops_ = nullptr;  // null: not observed
   TraceProgress progress_;
 };
 

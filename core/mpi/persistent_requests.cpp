@@ -7,7 +7,7 @@
 namespace tisim {
 
 void PersistentRequests::create(Rank& rank) const {
-  // A rank that is not in the communicator is found now.
+  // Reports a rank outside the communicator here rather than at the start.
   if (rank.op.peer != kProcNull && rank.op.peer != kAnySource) {
     addresses_.global_rank(rank, rank.op.peer);
   }
@@ -23,7 +23,7 @@ void PersistentRequests::create(Rank& rank) const {
   request = {.op = rank.op};
 }
 
-// The place of the request that a start names, -1: none that is not under way.
+// Returns the index of the inactive request that a start names, or -1.
 std::int32_t PersistentRequests::find(Rank& rank) const {
   const Op& op = rank.op;
   if ((op.flags & kByNumber) != 0) return static_cast<std::int32_t>(op.bytes);
@@ -47,7 +47,7 @@ bool PersistentRequests::start(Rank& rank, std::int32_t index) {
   const Op start = rank.op;
   rank.op = request.op;
   rank.op.line = start.line;
-  // The match of this start of a receive from any source, where the trace says it.
+  // The recorded source for this start of a receive from any source, if the trace gives it.
   if (rank.op.peer == kAnySource && (start.flags & kNumbered) != 0) rank.op.peer = start.peer;
   rank.starting = found;
   return traits_of(rank.op.kind).receives ? probes_.receive(rank, index)
@@ -113,7 +113,7 @@ void Cancellations::free(Rank& rank) {
   if (persistent >= 0) requests_.free_persistent(rank, persistent);
 }
 
-// The oldest one that is not under way and has the key of the operation, -1: none.
+// Returns the oldest inactive request with the operation's key, or -1.
 std::int32_t Cancellations::find_persistent(const Rank& rank) const {
   const std::int32_t me = communicators_.number_in(rank, rank.op.comm);
   const std::span<PersistentRequest> all = rank.persistent();

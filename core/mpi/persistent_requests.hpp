@@ -1,4 +1,4 @@
-// Requests beyond their completion: persistent ones, MPI_Cancel and MPI_Request_free.
+// Requests that outlive their completion: persistent requests, MPI_Cancel and MPI_Request_free.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace tisim {
 
-// Requests that are made once and started again and again: MPI_Send_init, Recv_init, Start and
+// Persistent requests, made once and started repeatedly: MPI_Send_init, Recv_init, Start and
 // Startall.
 class PersistentRequests {
  public:
@@ -22,9 +22,9 @@ class PersistentRequests {
         probes_(probes) {}
 
   void create(Rank& rank) const;
-  // Starts the oldest one of the operation's key that is not under way, or the one of its number.
+  // Starts the oldest inactive request with the operation's key, or the one with its number.
   bool start(Rank& rank, std::int32_t index);
-  // Starts those that it lists, or all that are not under way.
+  // Starts the listed requests, or all inactive ones.
   void start_all(Rank& rank) const;
 
  private:
@@ -47,11 +47,10 @@ class Cancellations {
         requests_(requests),
         messages_(messages) {}
 
-  // The request of the rank's operation is complete without a message, if its message was not
-  // matched. It stays pending. Throws TraceError.
+  // Completes the request of the rank's operation without a message if it is unmatched. It stays
+  // pending. Throws TraceError.
   void cancel(Rank& rank);
-  // The request of the rank's operation, pending or persistent, is nobody's any more. Throws
-  // TraceError.
+  // Detaches the request of the rank's operation, pending or persistent. Throws TraceError.
   void free(Rank& rank);
 
  private:

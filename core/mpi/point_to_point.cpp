@@ -229,7 +229,7 @@ void PointToPoint::withdraw(std::int32_t found) {
   matcher_.withdraw(found);
   if (is_send) {
     if (runtime_.log.is_open()) runtime_.log.withdraw_send(found);
-    // The receiver's share, which its library needs until it has read of the message.
+    // The receiver's reference, held until its library has read the request.
     if (!handshake_ || !handshake_->withdraw(found)) release(found);
   }
   release(found);

@@ -1,4 +1,4 @@
-// Sends and receives from the moment they are posted until their message has arrived.
+// Sends and receives, from posting to the arrival of the message.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace tisim {
 
-// Ranks whose probe waits for any message to be sent to them, because probing takes no time.
+// Ranks whose probe takes no time and so waits until any message is sent to them.
 class WaitingProbes {
  public:
   explicit WaitingProbes(const Runtime& runtime) : runtime_(runtime) {}
@@ -25,8 +25,8 @@ class WaitingProbes {
     rank.woken_to_probe = false;
     ++count_;
   }
-  // A message that no receive waits for was sent to a rank, which probes again: once, also where
-  // several are sent before it does.
+  // A message without a posted receive was sent to a rank, whose probe then looks again: once, even
+  // if several messages are sent before it does.
   void message_sent(std::int32_t destination) {
     if (count_ == 0) return;
     Rank& rank = runtime_.ranks[destination];
@@ -41,14 +41,14 @@ class WaitingProbes {
   std::int32_t count_ = 0;
 };
 
-// Sends and receives from the moment they are posted until their message has arrived.
+// Sends and receives, from posting to the arrival of the message.
 //
 // A receive that is posted before its send (a *late sender*) waits in the matcher: `post_send`
 // finds it there and starts the transfer. A send that is posted first (a *late receiver*) waits
-// there likewise, and `receive` finds it; what the sender does meanwhile says the protocol.
+// there too, and `receive` finds it; the protocol decides whether the sender continues meanwhile.
 //
-// The functions that execute an operation say whether it is done; otherwise the phase of the rank
-// says what comes next.
+// Functions that execute an operation return whether it is done; if not, the phase of the rank
+// gives the next step.
 class PointToPoint {
  public:
   PointToPoint(const Runtime& runtime, Network& network, Transfers& transfers, Matcher& matcher,
@@ -57,63 +57,63 @@ class PointToPoint {
   PointToPoint(const PointToPoint&) = delete;
   PointToPoint& operator=(const PointToPoint&) = delete;
 
-  // Any kind of send. One that does not block makes a request.
+  // Any kind of send. A non-blocking one makes a request.
   bool send(Rank& rank, std::int32_t index);
-  // The rest of it, when its overhead is paid or its route is there.
+  // Completes `send` after its overhead, or once its route is known.
   bool post_send(Rank& rank, std::int32_t index);
-  // A receive whose size is known.
+  // A receive of known size.
   bool receive(Rank& rank, std::int32_t index);
 
-  // A message to or from a window, which a rank posts at both of its ends: it is on its way at
-  // once, and its sender goes on. -1: a route is not known yet. `has_envelope`: it is a message of
-  // MPI. `is_read`: it is there when its receiver has read it, over a FIFO connection.
+  // A message to or from a window, posted by one rank for both sides: it is sent at once, and its
+  // sender continues. Returns -1 if a route is missing. `has_envelope`: it is an MPI message.
+  // `is_read`: over a FIFO connection, it completes when its receiver has read it.
   std::int32_t access(std::int32_t poster, std::int32_t source, std::int32_t destination,
                       std::int64_t bytes, std::int32_t tag, std::int32_t context, bool has_envelope,
                       bool is_read);
-  // The overhead of receiving it, in seconds, which whoever waits for it then need not pay.
+  // Receive overhead in seconds; a rank that waits for the message then does not pay it again.
   double take_overhead(const Rank& rank, std::int32_t message) {
     const double seconds = protocol_.receive_overhead(rank, matcher_.message(message));
     matcher_.message(message).detached = false;
     return seconds;
   }
-  // The cost of posting it for the rank, in seconds.
+  // Overhead of posting the access, seconds.
   double access_overhead(const Rank& rank, std::int64_t bytes) const {
     return protocol_.access_overhead(rank, bytes);
   }
 
-  // The rank waits for a message on its side, if it has not arrived.
+  // Blocks the rank on its side of a message, unless it has arrived.
   bool block(Rank& rank, std::int32_t index, std::int32_t message, Side side);
-  // The rank goes on after a message that it has waited for.
+  // Resumes the rank after the message it waited for.
   bool finish_wait(Rank& rank, std::int32_t index) {
     if (rank.waiting_side == kReceiver) return finish_receive(rank, index, rank.waiting);
     release(rank.waiting);
     return true;
   }
-  // A message has arrived that the rank receives; it pays the overhead.
+  // A message has arrived at its receiver, which pays the overhead.
   bool finish_receive(Rank& rank, std::int32_t index, std::int32_t message);
-  // The seconds of that overhead, where the caller lets them pass.
+  // Returns the seconds of that overhead for a caller that waits itself.
   double take_received(const Rank& rank, std::int32_t message);
-  // One side of a message needs it no more.
+  // Releases one side's reference to a message.
   void release(std::int32_t message) { deliveries_.release(message); }
-  // Nobody waits for the message of a request, which is complete.
+  // Completes a request that no rank waits for.
   void end_unattended(const Request& request) {
     deliveries_.end_unattended(request.message, request.side);
   }
-  // A message of a pending request that is not matched never will be.
+  // Withdraws the unmatched message of a pending request.
   void withdraw(std::int32_t message);
 
-  // The pair of the network between two ranks, or their connection; -1: a route is not known yet.
+  // The host pair or connection between two ranks; -1 if a route is missing.
   std::int32_t find_way(const Rank& rank, std::int32_t index, std::int32_t destination);
-  // The owner of a transfer, a message or a packet, has arrived.
+  // The transfer of `owner`, a message or a packet, has ended.
   void end_transfer(std::int32_t owner) {
     handshake_ ? handshake_->end(owner) : deliveries_.arrive(owner);
   }
-  // The rank enters a call that makes progress: it waits, tests or probes.
+  // The rank enters a call that waits, tests or probes, and so makes progress.
   void make_progress(std::int32_t index) {
     if (handshake_) handshake_->read(index);
     requests_.begin_rounds(runtime_.ranks[index]);
   }
-  // Null: messages are not in order.
+  // Null: messages are not ordered.
   const Handshake* handshake() const { return handshake_.get(); }
 
  private:
@@ -133,7 +133,7 @@ class PointToPoint {
   WaitingProbes& waiting_probes_;
   Jitter& jitter_;
   Deliveries deliveries_;
-  std::unique_ptr<Handshake> handshake_;  // null: messages are not in order
+  std::unique_ptr<Handshake> handshake_;  // null: messages are not ordered
 };
 
 }  // namespace tisim

@@ -12,14 +12,14 @@ bool Probes::begin(Rank& rank, std::int32_t index) {
   return false;
 }
 
-// The message that a receive would take now, -1: none.
+// Returns the message that a receive would take at this point, or -1.
 std::int32_t Probes::find(const Rank& rank, std::int32_t index) {
   const std::int32_t source =
       rank.op.peer == kAnySource ? kAnySource : addresses_.global_rank(rank, rank.op.peer);
   return matcher_.peek(source, index, rank.op.tag, addresses_.context(rank));
 }
 
-// Where messages are sent eagerly, SimGrid looks for those first and for others in the next round.
+// With eager messages, SimGrid first probes for those, and for others in the next round.
 bool Probes::look_up(Rank& rank, std::int32_t index) {
   rank.waiting = find(rank, index);
   if (rank.waiting >= 0 && protocol_.has_eager_messages() && !rank.probed_twice &&
@@ -52,8 +52,8 @@ bool Probes::finish(Rank& rank, std::int32_t index) {
   return begin(rank, index);
 }
 
-// True if every rank waits for another one, or probes for a message: then no rank will ever send
-// one. Checked less often the longer this takes.
+// Returns true if every rank waits for another or probes, so that no rank will ever send. Checked
+// at exponentially increasing intervals.
 bool Probes::nothing_will_come() {
   ++failures_;
   if ((failures_ & (failures_ - 1)) != 0) return false;
@@ -64,8 +64,8 @@ bool Probes::nothing_will_come() {
   return true;
 }
 
-// A probe, or a receive that probes, goes on by itself when its message is there, an MPI_Iprobe
-// always.
+// A probe or a probing receive proceeds by itself when its message is there; an MPI_Iprobe always
+// does.
 bool Probes::waits_for_others(std::int32_t index) {
   const Rank& rank = runtime_.ranks[index];
   switch (rank.phase) {

@@ -1,4 +1,4 @@
-// MPI_Probe and Iprobe, and receives that do not know the size of their message: those probe first.
+// MPI_Probe and Iprobe, and receives of unknown size, which probe first.
 #pragma once
 
 #include <cstdint>
@@ -26,18 +26,18 @@ class Probes {
   bool probe(Rank& rank, std::int32_t index) {
     return rank.op.peer == kProcNull || begin(rank, index);
   }
-  // A receive, whether its size is known or not.
+  // A receive of known or unknown size.
   bool receive(Rank& rank, std::int32_t index) {
     if (rank.op.bytes < 0 && rank.op.peer != kProcNull) return begin(rank, index);
     return messages_.receive(rank, index);
   }
 
-  // SimGrid computes for the time that a probe takes, so that probing shares the cores.
+  // SimGrid computes for the duration of a probe, so that probing uses CPU time.
   bool begin(Rank& rank, std::int32_t index);
-  // The probe has taken its time. The rank learns the result once all ranks that act in this round
-  // of the instant have acted.
+  // The time of the probe is over. The rank gets the result after all ranks that act in this round
+  // of the instant.
   bool look_up(Rank& rank, std::int32_t index);
-  // The result is known: a probe, and a receive without a size, go on until there is a message.
+  // The result is known: a probe, or a receive of unknown size, repeats until there is a message.
   bool finish(Rank& rank, std::int32_t index);
 
  private:
@@ -53,7 +53,7 @@ class Probes {
   PointToPoint& messages_;
   PollingCost& cost_;
   WaitingProbes& waiting_;
-  std::int64_t failures_ = 0;  // since a probe found a message
+  std::int64_t failures_ = 0;  // since a probe last found a message
 };
 
 }  // namespace tisim

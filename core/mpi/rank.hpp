@@ -1,7 +1,7 @@
-// The state of one rank: where it is in its trace, what it waits for, what it has done.
+// The state of one rank: its position in the trace, its waits and its statistics.
 //
-// One record for all that is known of a rank, because every operation touches most of it. Which
-// class answers for which part stands beside the part.
+// A single record, because every operation touches most of it. Each part names the class that
+// maintains it.
 #pragma once
 
 #include <cstdint>
@@ -16,71 +16,71 @@
 
 namespace tisim {
 
-// The activity of a rank: which part of its operation follows when it is woken.
+// The activity of a rank: the part of its operation that follows when it is woken.
 enum class Phase : std::uint8_t {
-  idle,                  // driven from outside, nothing to do
-  between_operations,    // the next one comes from its trace or schedule
-  posted,                // an operation came from outside
-  initialising,          // the time that MPI_Init takes
+  idle,                  // externally driven, without an operation
+  between_operations,    // the next operation comes from its trace or schedule
+  posted,                // an operation was posted by its driver
+  initialising,          // duration of MPI_Init
   computing,             //
   sleeping,              //
   send_overhead,         // before a send is posted
   waiting,               // for one message
   receive_overhead,      // after a receive
-  waiting_all,           // for all awaited requests; none of those left is complete
+  waiting_all,           // for all awaited requests; none of the remaining ones is complete
   completing_all,        // one of them is complete, or its overhead is paid
-  testing,               // the time that a test takes
-  tested,                // its answer comes after those of the same instant
+  testing,               // duration of a test
+  tested,                // the result follows those of the same instant
   waiting_any,           // for one of the awaited requests
-  completing_any,        // that one is complete
-  probing,               // the time that a probe takes
-  probed,                // its answer comes after those of the same instant
-  waiting_for_any_send,  // a probe that takes no time: until a message is sent to the rank
-  synchronising,         // waits for the others before a collective
-  leaving,               // notices late that a barrier is over, before a rendezvous
+  completing_any,        // one of them is complete
+  probing,               // duration of a probe
+  probed,                // the result follows those of the same instant
+  waiting_for_any_send,  // a free probe: waits until a message is sent to the rank
+  synchronising,         // waits for the other ranks before a collective
+  leaving,               // leaves a barrier with a delay, before a rendezvous
   needs_schedule,        // Python is asked for the schedule of a collective
-  needs_route,           // Python is asked for a route, the send is posted again afterwards
-  needs_disk,            // Python is asked which disk holds a file, which is then opened
+  needs_route,           // Python is asked for a route, then the send is posted again
+  needs_disk,            // Python is asked which disk stores a file, then the file is opened
   needs_server,          // Python is asked for a route to a server of a file system
-  accessing,             // reads from a disk or writes to it, or waits for a file system
-  in_window,             // waits for others in a call on a window, pays for it, or needs a route
-  custom,                // Python carries out an action
-  launching,             // Python is asked for a block, which the rank launches on its GPU
+  accessing,             // reads from or writes to a disk, or waits for a file system
+  in_window,             // in a window call: waits for other ranks, pays for it, or needs a route
+  custom,                // Python executes an action
+  launching,             // Python is asked for a block, which the rank then launches on its GPU
   finished,              //
   not_started,           // starts later
   dying,                 // killed at this instant
   dead                   // killed before
 };
-// True if a rank in the phase is inside a call in which its library makes progress: it waits, tests
-// or probes.
+// Returns true if a rank in the phase is inside a call in which its library makes progress: it
+// waits, tests or probes.
 bool makes_progress(Phase phase);
 
 // Stages of the creation of a communicator (communicator_creation.hpp), and of a collective read or
-// write that an algorithm carries out (io/file/collective_transfers.hpp).
+// write executed by an algorithm (io/file/collective_transfers.hpp).
 enum class Stage : std::uint8_t {
   none,
   colors,   // rank 0 gathers the colors and keys
-  groups,   // and tells the other ranks (for these: both) their new communicators
+  groups,   // rank 0 sends the new communicators; the other ranks do both steps here
   number,   // the ranks of each new communicator agree on its number
-  parts,    // the ranks tell each other what they want of a file
-  transfer  // and move it
+  parts,    // the ranks exchange their requests to a file
+  transfer  // and move the data
 };
 
-// The name in a trace of a communicator that its rank is in.
+// A communicator of a rank, with its id in the trace.
 struct Membership {
   std::uint16_t id = 0;
   std::int32_t comm = 0;    // index
   std::int32_t number = 0;  // of the rank in it
 };
 
-// How far traces have been read.
+// Progress of reading traces.
 struct TraceProgress {
   std::uint64_t actions = 0;
   std::uint64_t bytes = 0;  // of their files, as RankReader counts them
 };
 
-// The operation of a collective, or of the making of a communicator: what is needed of it while a
-// schedule carries it out.
+// The operation of a collective or a communicator creation: the part needed while a schedule
+// executes it.
 struct CollectiveOp {
   std::uint32_t call = 0, line = 0;
   std::uint16_t comm = 0;
@@ -111,66 +111,66 @@ struct OptionalRankState {
   Stack<Membership> comms;              // class CommunicatorTable
   Stack<PersistentRequest> persistent;  // class PersistentRequests
   RequestNumbers numbers;               // class RequestTable
-  std::int32_t free_persistent = -1;    // the first free place in `persistent`
-  std::int32_t made_persistent = -1;    // the request there that was made last
-  std::int32_t freed_first = -1;        // class RequestTable: requests that nobody waits for
-  Stack<std::int32_t> listed;           // of an operation from outside that is about some requests
-  std::int32_t taken = -1;              // the request that its waitany has completed
-  Stack<std::int32_t> due;              // class RequestTable: collectives whose round is over
+  std::int32_t free_persistent = -1;    // head of the free list in `persistent`
+  std::int32_t made_persistent = -1;    // index of the last request made there
+  std::int32_t freed_first = -1;  // class RequestTable: freed requests with messages in flight
+  Stack<std::int32_t> listed;     // requests of a driven rank's operation
+  std::int32_t taken = -1;        // request completed by its waitany
+  Stack<std::int32_t> due;        // class RequestTable: collectives whose round has ended
 };
 
 // There may be a million of them.
 struct Rank {
-  // Where it is
+  // Position
   std::int32_t host = 0;
   std::int32_t job = 0;
-  std::int32_t first = 0;   // of the ranks of its job
+  std::int32_t first = 0;   // first rank of its job
   std::int32_t number = 0;  // in its job
   Phase phase = Phase::between_operations;
-  bool driven = false;          // operations come from outside, one by one
-  bool final_barrier = false;   // the barrier that ends it has begun
-  Stage stage = Stage::none;    // of `collective`, when that makes a communicator
+  bool driven = false;          // operations are posted one by one by a driver
+  bool final_barrier = false;   // the barrier in its finalize has begun
+  Stage stage = Stage::none;    // of `collective`, when it creates a communicator
   Side waiting_side = kSender;  // of the message `waiting`
   bool probed_twice = false;    // class Probes
-  bool woken_to_probe = false;  // a message was sent to it, and its waiting probe looks again
-  bool trace_closed = false;    // nothing more is read of its trace, its reader is gone
+  bool woken_to_probe = false;  // a message was sent to it, and its waiting probe will look again
+  bool trace_closed = false;    // the trace is not read any further, the reader is closed
   bool lost_type = false;       // and had a type of unknown width
   std::int32_t context = 0;     // of its job's world
-  Op op;                        // being executed
-  double since = 0.0;           // seconds, when the operation began, or its computation
+  Op op;                        // current operation
+  double since = 0.0;           // start of the operation or its computation, seconds
 
-  // Where its operations come from (class OperationSource, class Collectives)
+  // Source of its operations (class OperationSource, class Collectives)
   std::unique_ptr<RankReader> reader;
   Stack<Op> buffer;
-  std::uint32_t cursor = 0;    // of the buffer's operations, the next one
-  CollectiveOp collective;     // that a schedule carries out
+  std::uint32_t cursor = 0;    // next operation in `buffer`
+  CollectiveOp collective;     // the collective that `schedule` executes
   std::int32_t schedule = -1;  // the schedule
   std::uint32_t step = 0;      // in the schedule
-  std::uint32_t epoch = 0;     // raised when the schedules of earlier calls are no longer good
-  std::int32_t starting = -1;  // the persistent request whose start the operation is
+  std::uint32_t epoch = 0;     // incremented to invalidate the schedules of earlier calls
+  std::int32_t starting = -1;  // the persistent request started by the current operation
   Stack<std::int32_t> slots;   // requests of the schedule
   std::unique_ptr<OptionalRankState> optional;
 
-  // The object of its wait (class RequestTable, class PointToPoint)
-  Stack<std::int32_t> ready;  // complete ones among the awaited, a heap on the order of posting
-  std::int32_t waiting = -1;  // a message; in a waitany: the request that is complete
-  std::int32_t awaited = 0;   // requests that are still to be finished
-  PendingList pending;        // requests
+  // Current wait (class RequestTable, class PointToPoint)
+  Stack<std::int32_t> ready;  // complete awaited requests, a heap by order of posting
+  std::int32_t waiting = -1;  // a message; in a waitany: the complete request
+  std::int32_t awaited = 0;   // number of requests not finished yet
+  PendingList pending;        // pending requests
 
-  // Its work so far
+  // Statistics
   double finish = 0.0, compute = 0.0, other = 0.0;  // seconds
   std::uint64_t actions = 0, messages_sent = 0;
   std::int64_t bytes_sent = 0;
-  TraceProgress counted;         // what the progress of the simulation has of it
+  TraceProgress counted;         // its part already counted in the simulation's progress
   std::uint64_t bytes_read = 0;  // of its file, up to the end of the buffer
 
-  // Bytes of its file that it has done, as nearly as is known.
+  // Estimate of the bytes of its file already executed.
   double bytes_done() const;
-  // Puts operations before those that the rank has not executed yet.
+  // Inserts operations before the remaining ones.
   void insert(std::span<const Op> ops);
-  // The reader has come to the end of the trace.
+  // Closes the reader at the end of the trace.
   void close_reader();
-  // Nothing more is done.
+  // Discards the rest of the trace.
   void close_trace();
 
   OptionalRankState& optional_state() {

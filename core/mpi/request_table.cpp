@@ -48,7 +48,7 @@ void RequestTable::add(Rank& rank, Side side, std::int32_t message) {
 
 void RequestTable::hold(Rank& rank, Side side, std::int32_t index) {
   const std::uint32_t order = rank.pending.order++;
-  if (index < 0) return;  // it is complete: its slot stays empty
+  if (index < 0) return;  // complete: its slot stays empty
   Message& message = matcher_.message(index);
   message.request[side] = static_cast<std::int32_t>(order);
   message.holds_request = (message.holds_request | 1U << side) & 3;
@@ -118,7 +118,7 @@ bool RequestTable::take_into_round(std::int32_t index, std::int32_t collective) 
   return false;
 }
 
-// The message of a request is complete that belongs to a round.
+// The message of a request in a round is complete.
 void RequestTable::leave_round(std::int32_t index) {
   const Request request = requests_[index];
   if (request.message >= 0 && request.side == kReceiver) {
@@ -157,7 +157,7 @@ void RequestTable::end_rounds(std::int32_t collective) {
   if (wake_awaiting(rank, rounds->request)) runtime_.clock.wake(rounds->rank);
 }
 
-// The index of a request that an operation gives; -1: none, for one that was finished before.
+// Returns the request index given by an operation; -1 for one completed before.
 std::int32_t RequestTable::by_index(const Op& op) const {
   if (op.bytes < -1 || op.bytes >= static_cast<std::int64_t>(requests_.capacity())) {
     throw std::out_of_range("no request has the number that a wait or test names");
@@ -202,14 +202,15 @@ Request RequestTable::take(Rank& rank, std::int32_t index) {
   return request;
 }
 
-// The request is pending no longer.
+// Removes the request from the pending ones.
 void RequestTable::unlist(Rank& rank, std::int32_t index) {
   const Request& request = requests_[index];
   if (request.origin >= 0) forget_origin(rank, request);
   requests_.unlist(rank.pending, rank.first + rank.number, index);
 }
 
-// The origin of a finished listed request: a persistent request, a collective or a number.
+// Detaches a finished listed request from its origin: a persistent request, a collective or a
+// number.
 void RequestTable::forget_origin(Rank& rank, const Request& request) {
   std::int32_t number = request.origin;
   if (request.type == RequestType::persistent) {
@@ -324,7 +325,7 @@ void RequestTable::complete_held(std::int32_t index, Side side) {
   if (wake_awaiting(rank, held(index, side))) runtime_.wake_by(index, owner);
 }
 
-// A request that a rank awaits is complete. True: the rank goes on.
+// Records that an awaited request is complete. Returns true if the rank continues.
 bool RequestTable::wake_awaiting(Rank& rank, std::int32_t index) {
   if (rank.phase == Phase::waiting_any) {
     rank.phase = Phase::completing_any;
@@ -397,18 +398,17 @@ void RequestTable::verify(const Rank& rank) const {
   }
 }
 
-// The numbers that a trace gives to requests, and what names them later.
+// The numbers that a trace gives to requests, and the calls that name them later.
 //
 // A number belongs to a request from the line that gives it to the wait that names it. After a
-// test, a waitany or a waitsome that named it, nobody but the traced program knows whether the
-// request is complete: then the number may be given again, and the request, if it is still pending
-// here, goes without.
+// test, waitany or waitsome, only the traced program knows whether the request is complete: the
+// number may then be given again, and the request, if still pending here, loses it.
 
 namespace {
 std::string numbered(std::int32_t number) { return "request " + std::to_string(number); }
 }  // namespace
 
-// Takes a number away from the pending request that has it.
+// Detaches a number from its pending request.
 void RequestTable::detach_number(Rank& rank, std::int32_t index) {
   Request& request = requests_[index];
   if (request.type == RequestType::collective) {
@@ -422,7 +422,7 @@ void RequestTable::detach_number(Rank& rank, std::int32_t index) {
   request.origin = -1;
 }
 
-// A number that a new request gets.
+// Gives a number to a new request.
 NumberedRequest& RequestTable::give_number(Rank& rank, std::int32_t number) {
   NumberedRequest& it = rank.optional_state().numbers[number];
   if (it.pending >= 0) {
@@ -482,7 +482,7 @@ NumberedRequest& RequestTable::given(Rank& rank, std::int32_t number) {
   return it;
 }
 
-// A persistent request keeps its number when it is complete.
+// A persistent request keeps its number after completion.
 void RequestTable::name_request(Rank& rank, std::int32_t number, bool waits) {
   NumberedRequest& it = given(rank, number);
   if (!waits) {
@@ -492,7 +492,7 @@ void RequestTable::name_request(Rank& rank, std::int32_t number, bool waits) {
   }
 }
 
-// MPI allows neither to cancel a non-blocking collective nor to free its request.
+// MPI forbids cancelling a non-blocking collective and freeing its request.
 void RequestTable::refuse_collective(const Rank& rank, std::int32_t number,
                                      std::int32_t pending) const {
   if (pending < 0 || requests_[pending].type != RequestType::collective) return;
@@ -543,8 +543,8 @@ std::int32_t RequestTable::to_start(Rank& rank, std::int32_t number) {
   return it.persistent;
 }
 
-// Requests that MPI_Request_free has left to themselves: no call names them any more, and whoever
-// ends their message lets them go.
+// Requests freed by MPI_Request_free: no call can name them, and they are released when their
+// message ends.
 
 bool RequestTable::leave_to_itself(Rank& rank, std::int32_t index) {
   unlist(rank, index);

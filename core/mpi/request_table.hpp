@@ -17,43 +17,42 @@ namespace tisim {
 
 // Requests of MPI: what a rank may wait for or test.
 
-// Flags of an operation that the runtime inserts; traces have none of these.
-// In a wait or test: `bytes` is the index of the request; in a start: of the persistent one. In a
-// waitall or waitany: the indexes are listed in the rank's optional state.
+// Flags of operations inserted by the runtime; never set in traces.
+// In a wait or test: `bytes` is the index of the request; in a start: of the persistent request. In
+// a waitall or waitany: the indices are listed in the rank's optional state.
 inline constexpr std::uint8_t kByNumber = 128;
-// In a test: it ends the test of a non-blocking collective, all of whose requests were tested.
+// In a test: ends the test of a non-blocking collective after all its requests were tested.
 inline constexpr std::uint8_t kEndsCollectiveTest = 64;
 static_assert((kByNumber & kEndsCollectiveTest) == 0 &&
               ((kByNumber | kEndsCollectiveTest) &
                (kContinuation | kNullIsMistaken | kSourceLost | kNumbered)) == 0);
 
-// True where the wait for a list of requests, or a test of it, begins rather than goes on.
+// Returns true if the operation begins, rather than continues, waiting for or testing a list.
 inline bool begins_list(const Op& op) {
   return (op.flags & (kNumbered | kContinuation)) == kNumbered;
 }
 
-// The part of a non-blocking collective carried out after its call (class CollectiveRounds).
+// The part of a non-blocking collective executed after its call (class CollectiveRounds).
 struct Rounds {
   std::int32_t rank = -1;
   std::int32_t request = -1;   // the collective's
-  std::int32_t schedule = -1;  // its own share of it
-  std::uint32_t step = 0;      // the next operation in that
-  std::int32_t left = 0;       // messages of the round that are under way
-  bool paid = false;           // the overheads between the round and the next one have passed
-  std::vector<std::int64_t> received = {};  // bytes of its messages whose receipt costs one
+  std::int32_t schedule = -1;  // its own reference to the schedule
+  std::uint32_t step = 0;      // next operation in the schedule
+  std::int32_t left = 0;       // messages of the round in flight
+  bool paid = false;           // whether the overheads before the next round have passed
+  std::vector<std::int64_t> received = {};  // sizes of its messages with a receive overhead, bytes
 };
 
-// The requests that a pending non-blocking collective is made of; -1 for those that are finished.
+// The requests of a pending non-blocking collective; -1 for finished ones.
 struct StartedCollective {
-  std::vector<std::int32_t> requests;  // none: it has rounds
-  std::int32_t number = -1;            // by which the trace names it, -1: none
-  std::unique_ptr<Rounds> rounds;      // null: it has none, or the last one is over
+  std::vector<std::int32_t> requests;  // empty if it has rounds
+  std::int32_t number = -1;            // its number in the trace, or -1
+  std::unique_ptr<Rounds> rounds;      // null if it has none, or after the last one
 };
 
 // The requests of all ranks: which are pending, in which order, and which are complete.
 //
-// Whoever waits or tests is in `point_to_point/waits.hpp` and `completion.hpp`; here is only
-// what a request is and where it stands.
+// This class only stores requests; `completion.hpp` implements waits and tests.
 class RequestTable {
  public:
   RequestTable(const Runtime& runtime, Matcher& matcher, const CommunicatorTable& communicators)
@@ -64,80 +63,80 @@ class RequestTable {
   Request& operator[](std::int32_t index) { return requests_[index]; }
   const Request& operator[](std::int32_t index) const { return requests_[index]; }
   std::size_t in_use() const { return requests_.in_use(); }
-  // The place of a pending request in lists.
+  // Links of a pending request in its lists.
   Listing& listing(std::int32_t index) { return requests_.listing(index); }
   const Listing& listing(std::int32_t index) const { return requests_.listing(index); }
 
-  // The request of a blocking collective's schedule, which nobody but its wait asks for, is held by
-  // its message: it has a number below -1 instead of a place in the table. An all-to-all has two
-  // for each message.
+  // Held requests: the request of a blocking collective's schedule, which only its own wait uses,
+  // is stored in its message. It has a number below -1 instead of an index in the table. An
+  // all-to-all has two per message.
   static bool is_held(std::int32_t request) { return request < -1; }
   static std::int32_t held(std::int32_t message, Side side) { return -2 - (2 * message + side); }
   static std::int32_t message_of(std::int32_t held) { return (-2 - held) >> 1; }
   static Side side_of(std::int32_t held) { return static_cast<Side>((-2 - held) & 1); }
 
-  // A new request for the operation that the rank executes; message -1: nothing to wait for. In a
-  // schedule it goes to the operation's slot, a sendrecv awaits it at once, and otherwise it is
-  // pending under the key that a later wait or test names.
+  // Adds a request for the rank's current operation; message -1: nothing to wait for. In a schedule
+  // it goes to the operation's slot, a sendrecv awaits it at once, and otherwise it is pending
+  // under the key that a later wait or test names.
   void add(Rank& rank, Side side, std::int32_t message);
-  // The same for a read or write of a file, or an access of a window, which only its number names.
+  // The same for a file access or a window access, which can only be named by its number.
   void add_unnamed(Rank& rank, Side side, std::int32_t message);
-  // A request for a message to a window, which no call names; some rank will wait for it.
+  // Adds a request for a message to a window, which no call names but some rank will await.
   std::int32_t add_of_window(std::int32_t message);
-  // A rank waits for it.
+  // Makes a rank await it.
   void await_of_window(Rank& rank, std::int32_t index, std::int32_t request);
-  // The request that became pending last is the one of the operation's number.
+  // Gives the operation's number to the request that became pending last.
   void number_last(Rank& rank);
-  // The request of a non-blocking collective has the number, if it has started any.
+  // Gives the number to the request of a non-blocking collective, if it started any.
   void number_collective(Rank& rank, std::int32_t number, bool started);
-  // The persistent request that was made last is the one of the operation's number.
+  // Gives the operation's number to the persistent request made last.
   void number_persistent(Rank& rank);
-  // The requests of a non-blocking collective are pending as one, under a tag.
+  // Adds the requests of a non-blocking collective as one pending request with a tag.
   void add_collective(Rank& rank, std::int32_t tag, std::span<const std::int32_t> parts);
-  // The same for one with rounds, which is not complete before the last of them is over. Its index.
+  // The same for one with rounds, which is complete after the last round. Returns its index.
   std::int32_t add_rounds(Rank& rank, std::int32_t tag, Rounds rounds);
-  // A request of the schedule becomes one of the round. False: it is complete, and its message, if
-  // it has one, is the caller's.
+  // Moves a request of the schedule into the round. Returns false if it is complete; the caller
+  // then owns its message, if any.
   bool take_into_round(std::int32_t request, std::int32_t collective);
-  // One thing less is left of a round; after the last one the next round begins as soon as the rank
-  // makes progress.
+  // Decrements the remaining parts of a round. After the last one the next round begins as soon as
+  // the rank makes progress.
   void count_down(std::int32_t collective);
-  // The rank makes progress: the next rounds of its collectives begin.
+  // The rank makes progress: begins the next rounds of its collectives.
   void begin_rounds(Rank& rank) {
     if (rank.optional && !rank.optional->due.empty()) begin_due_rounds(*rank.optional);
   }
-  // The last round is over: whoever waits for the collective goes on.
+  // Completes a collective after its last round and wakes the rank if it waits for it.
   void end_rounds(std::int32_t collective);
 
-  // The request is finished: its number is free.
+  // Removes a finished request and frees its number.
   void drop(Rank& rank, std::int32_t request);
-  // The same for one that may be held; what it was.
+  // The same for one that may be held; returns its contents.
   Request take(Rank& rank, std::int32_t request);
 
-  // The request that a wait or test of the trace is about, -1: none.
+  // Returns the request named by a wait or test of the trace, or -1.
   std::int32_t named(Rank& rank);
-  // The operation, which is kNumbered, begins: its requests are waited for or tested. Throws
-  // TraceError when no request has one of its numbers.
+  // Called when an operation with kNumbered begins to wait for or test its requests. Throws
+  // TraceError if no request has one of its numbers.
   void name_requests(Rank& rank);
-  // The place of the persistent request of a number, which is to be started. Throws TraceError.
+  // Returns the index of the persistent request of a number, to be started. Throws TraceError.
   std::int32_t to_start(Rank& rank, std::int32_t number);
-  // The pending request of a number, which is to be cancelled; -1: it was complete before. Throws
+  // Returns the pending request of a number, to be cancelled; -1 if it is complete. Throws
   // TraceError.
   std::int32_t to_cancel(Rank& rank, std::int32_t number);
-  // Frees a number; returns the request that had it. Throws TraceError.
+  // Frees a number and returns the request that had it. Throws TraceError.
   NumberedRequest free_number(Rank& rank, std::int32_t number);
-  // Removes the persistent request at a place, which is not active.
+  // Removes an inactive persistent request.
   void free_persistent(Rank& rank, std::int32_t place);
-  // Nobody names the pending request any more. True: its message is complete, and the caller's.
+  // Frees a pending request. Returns true if its message is complete; the caller then owns it.
   bool leave_to_itself(Rank& rank, std::int32_t request);
-  // The rank has come to its end: what nobody waited for is pending again.
+  // At the end of a rank: lists its freed requests as pending again.
   void list_freed(Rank& rank);
-  // The numbers in the list of an operation that is kNumbered.
+  // The numbers listed by an operation with kNumbered.
   std::span<const double> numbers_listed(const Rank& rank) const {
     return runtime_.jobs.call_of(rank).arguments;
   }
-  // Calls `accept` for the requests that a waitall, waitany, testall or the like is about, those
-  // that it lists or all that are pending, in their order. The first one accepted; -1: none.
+  // Calls `accept` for the requests of a waitall, waitany, testall and the like, listed or all
+  // pending, in order. Returns the first one accepted, or -1.
   template <class Accept>
   std::int32_t find_listed(const Rank& rank, Accept accept) const {
     if ((rank.op.flags & (kNumbered | kByNumber)) == 0) {
@@ -159,38 +158,38 @@ class RequestTable {
     }
     return -1;
   }
-  // The first of them that waits for a message (if `complete`: for one that has arrived).
+  // Returns the first of them with a message (if `complete`: with one that has arrived).
   std::int32_t first_with_message(const Rank& rank, bool complete) const {
     return find_listed(rank, [&](std::int32_t at) {
       return requests_[at].message >= 0 && (requests_[at].complete || !complete);
     });
   }
-  // True if a number is that of a message's request that is pending on a rank of a world.
+  // Whether an index is that of a message's request pending on a rank of the same world.
   bool is_pending_message(const Rank& rank, std::int32_t index) const;
   // The parts of a pending non-blocking collective.
   StartedCollective& collective(std::int32_t origin) { return collectives_[origin]; }
   const StartedCollective& collective(std::int32_t origin) const { return collectives_[origin]; }
 
-  // Puts a request among those that the rank waits for; one without a message is finished at once.
+  // Adds a request to those the rank awaits; one without a message is finished at once.
   void await(Rank& rank, std::int32_t request);
-  // Takes it out again, not finished.
+  // Stops awaiting a request, without finishing it.
   void stop_awaiting(Rank& rank, std::int32_t request);
-  // The first posted of the awaited requests that are complete, which is awaited no longer; -1:
-  // none is complete.
+  // Removes the first posted of the complete awaited requests and returns it; -1 if none is
+  // complete.
   std::int32_t take_complete(Rank& rank);
-  // The message of a request has arrived: whoever waits for it goes on. True: nobody ever will, and
-  // the message is the caller's.
+  // Marks a request as complete, as its message has arrived, and wakes a waiting rank. Returns true
+  // if no rank will ever wait for it; the caller then owns the message.
   bool complete(std::int32_t request, std::int32_t rank);
   // The same for a held request.
   void complete_held(std::int32_t message, Side side);
 
-  // Lists, counters and the index agree. Throws BrokenInvariant.
+  // Checks lists, counters and the index. Throws BrokenInvariant.
   void verify() const;
 
  private:
-  friend struct RequestTableTesting;  // corrupts the state, to see `verify` object
+  friend struct RequestTableTesting;  // corrupts the state to test `verify`
 
-  // Makes a request the last of those that are pending, on the operation's communicator.
+  // Appends a request to the pending ones, on the operation's communicator.
   void list(Rank& rank, std::int32_t request, const RequestKey& key) {
     requests_.list(rank.pending, rank.first + rank.number, request, key, rank.op.comm);
   }

@@ -9,13 +9,13 @@ void CollectiveRounds::begin(Rank& rank, std::int32_t index, std::int32_t tag) {
   rounds.rank = index;
   rounds.schedule = rank.schedule;
   rounds.step = rank.step;
-  rounds.left = 1;  // until all are counted
+  rounds.left = 1;  // guard until all requests are counted
   schedules_.begin(rounds.schedule);
   const std::int32_t collective = requests_.add_rounds(rank, tag, std::move(rounds));
   take(rank, collective);
 }
 
-// The requests that a round has started belong to it.
+// Moves the requests that a round has started into it.
 void CollectiveRounds::take(Rank& rank, std::int32_t collective) {
   for (std::int32_t& slot : rank.slots) {
     const std::int32_t found = std::exchange(slot, -1);
@@ -63,7 +63,7 @@ double CollectiveRounds::seconds_between(const Rank& rank, const Rounds& rounds)
   return seconds;
 }
 
-// The operations are those of the rank's collective, though the rank is in another call.
+// Executes operations of the rank's collective while the rank is in another call.
 void CollectiveRounds::post_round(Rank& rank, std::int32_t collective) {
   Rounds& rounds = *requests_.collective(collective).rounds;
   const std::int32_t index = rounds.rank;

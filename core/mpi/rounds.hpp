@@ -1,4 +1,4 @@
-// Non-blocking collectives of several rounds: what is carried out after their call.
+// Non-blocking collectives with several rounds: the part executed after their call.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,12 @@
 
 namespace tisim {
 
-// A *round* is the messages of a schedule up to a waitall. The call itself starts those of the
-// first. The library starts the next ones when the round is complete and its rank is inside a call
-// that waits, tests or probes: no thread does that for it (libnbc in Open MPI, ADR 28).
+// A *round* is the messages of a schedule up to a waitall. The call itself starts the first round.
+// The library starts each further one when the previous round is complete and its rank is inside a
+// call that waits, tests or probes: there is no progress thread (libnbc in Open MPI, ADR 28).
 //
-// Between two rounds pass the overheads of what has been received and of what is sent next; they
+// Between two rounds, the overheads of the receives and of the next sends delay the collective but
+// not the rank.
 // delay the collective and not the rank.
 class CollectiveRounds {
  public:
@@ -27,9 +28,9 @@ class CollectiveRounds {
         schedules_(schedules),
         protocol_(protocol) {}
 
-  // The call of a collective is over, and has carried out its share of the rank's schedule.
+  // Called when the call of a collective has executed its part of the rank's schedule.
   void begin(Rank& rank, std::int32_t index, std::int32_t tag);
-  // A round is over, and its rank makes progress.
+  // A round has ended, and its rank makes progress.
   void advance(std::int32_t collective);
 
  private:
@@ -46,7 +47,7 @@ class CollectiveRounds {
   PointToPoint& messages_;
   Schedules& schedules_;
   const Protocol& protocol_;
-  Stack<std::int32_t> slots_;  // of the round that is posted
+  Stack<std::int32_t> slots_;  // of the round being posted
 };
 
 }  // namespace tisim

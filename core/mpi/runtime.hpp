@@ -1,7 +1,7 @@
-// The common tools of the MPI layer: time, ranks and their traces, the event log.
+// Shared services of the MPI layer: time, ranks and their traces, the event log.
 //
-// This is how operations reach the rest of the simulation: through it they let ranks compute and
-// sleep and wake them. They know nothing of the loop that moves the clock.
+// Operations reach the rest of the simulation only through them, to let ranks compute or sleep and
+// to wake them. They do not depend on the loop that advances the clock.
 #pragma once
 
 #include <cstddef>
@@ -18,37 +18,37 @@
 
 namespace tisim {
 
-// Why a simulation returns to whoever runs it, and what the rank that runs asks for.
+// Why a simulation returns to its caller, and what the running rank requests.
 enum class Stop : std::uint8_t {
-  done,            // every rank has finished, nothing is under way
-  time,            // nothing more happens up to the given time
-  pause,           // it has run for as long as allowed
+  done,            // all ranks have finished, nothing is in flight
+  time,            // nothing more happens up to the given date
+  pause,           // it has run for the allowed time
   need_schedule,   // see `question()`, answer with `provide_schedule`
   need_route,      // see `missing_route()`, answer with `add_route`
   need_disk,       // see `asked_file()`, answer with `provide_disk`
-  need_action,     // see `question()`: a custom action, answer with `resume` when it is over
+  need_action,     // see `question()`: a custom action, answer with `resume` when it has ended
   need_launch,     // see `question()`: a rank launches on its GPU, answer with `launch`
   completion,      // see `take_completions()`
-  event_log_full,  // take what it has
+  event_log_full,  // take its records
   mismatch,        // ranks of a communicator call different collectives, see `mismatch()`
-  disk_full,       // a rank writes what a disk or file system has no room for, see `full_disk()`
-  deadlock         // ranks are left and nothing will ever happen by itself
+  disk_full,       // a write does not fit on a disk or file system, see `full_disk()`
+  deadlock         // some ranks have not finished, and no event can wake them
 };
 
-// A rank's request.
+// A request of a rank to Python.
 struct Question {
   std::int32_t rank = -1;     // in the simulation
   std::int32_t comm = 0;      // index of the communicator
   std::int32_t number = 0;    // of the rank in it
   std::uint32_t call = 0;     // in the job's call table
-  bool blocking = true;       // the collective
-  Stage stage = Stage::none;  // of the making of a communicator
+  bool blocking = true;       // whether the collective is blocking
+  Stage stage = Stage::none;  // of a communicator creation
 };
 
-// Set while a rank runs; the interpreter then returns at once.
+// Set while a rank runs; makes the interpreter return at once.
 class Interruption {
  public:
-  // A rank begins to run.
+  // Called when a rank begins to run.
   void clear() { reason_ = Stop::done; }
   bool happened() const { return reason_ != Stop::done; }
   Stop reason() const { return reason_; }
@@ -74,7 +74,7 @@ class Interruption {
     question_.rank = rank;
     reason_ = Stop::need_disk;
   }
-  // The last one that was asked.
+  // The last question asked.
   const Question& question() const { return question_; }
 
  private:
@@ -82,14 +82,14 @@ class Interruption {
   Question question_;
 };
 
-// All ranks of a simulation, by their numbers in it.
+// All ranks of a simulation, by global number.
 class Ranks {
  public:
   Ranks() = default;
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
 
-  // The number of the first of `count` new ones. References to ranks are no longer good.
+  // Adds `count` ranks and returns the number of the first. Invalidates references to ranks.
   std::int32_t add(std::size_t count) {
     const std::size_t first = ranks_.size();
     ranks_.resize(first + count);
@@ -116,7 +116,7 @@ struct Runtime {
   EventLog& log;
   Interruption& interruption;
 
-  // The rank is in `phase` until the time is over.
+  // Puts the rank into `phase` until the time has passed.
   void sleep(Rank& rank, std::int32_t index, double seconds, Phase phase) const {
     rank.phase = phase;
     clock.sleep(seconds, index);
@@ -125,7 +125,7 @@ struct Runtime {
     rank.phase = phase;
     cpu.start(rank.host, flops, index, clock.now());
   }
-  // A rank goes on because a message has arrived.
+  // Wakes a rank because a message has arrived.
   void wake_by(std::int32_t message, std::int32_t index) const {
     if (log.is_open()) log.note_waker(index, message);
     clock.wake(index);

@@ -17,7 +17,7 @@ std::string text_of(double number) {
   return text;
 }
 
-// Walks through the rows of one schedule and remembers which slots hold pending requests.
+// Walks through the rows of a schedule and tracks which slots contain pending requests.
 class ScheduleChecker {
  public:
   ScheduleChecker(const ScheduleRows& rows, std::int32_t size, bool blocking, bool has_file)
@@ -170,7 +170,7 @@ class ScheduleChecker {
     pending_[static_cast<std::size_t>(slot)] = false;
   }
 
-  // Steps after a waitall of a non-blocking collective are carried out beside the program.
+  // Steps after a waitall of a non-blocking collective run concurrently with the program.
   void end_round() {
     if (std::find(pending_.begin(), pending_.end(), true) != pending_.end()) {
       fail("ends a round of a non-blocking collective, but does not wait for all of its requests");
@@ -215,7 +215,7 @@ class ScheduleChecker {
 std::size_t step_of(std::span<const std::int32_t> codes, std::span<const std::int32_t> peers,
                     std::size_t row) {
   std::size_t step = 0;
-  std::size_t of_waitall = 0;  // rows that still belong to the last waitall
+  std::size_t of_waitall = 0;  // remaining rows of the last waitall
   for (std::size_t i = 0; i <= row && i < codes.size(); ++i) {
     const auto code = static_cast<StepCode>(codes[i]);
     if (code == StepCode::waitall && of_waitall > 0) {

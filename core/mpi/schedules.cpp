@@ -9,7 +9,7 @@ namespace tisim {
 
 namespace {
 
-// An operation has no padding, so its bytes say what it is.
+// Operations have no padding, so their bytes can be compared.
 bool same(const std::vector<Op>& a, const std::vector<Op>& b) {
   return a.size() == b.size() &&
          (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(Op)) == 0);
@@ -25,7 +25,7 @@ std::uint64_t hash_of(const std::vector<Op>& ops) {
   return hash;
 }
 
-// The operations up to the last one whose peer is a rank.
+// Counts the operations up to the last one with a peer.
 std::size_t count_peers(const std::vector<Op>& ops) {
   std::size_t count = ops.size();
   const auto has_none = [](Kind kind) { return kind == Kind::wait || kind == Kind::waitall; };
@@ -108,8 +108,8 @@ void Schedules::drop(std::int32_t index) {
   schedules_.release(index);
 }
 
-// Goes round all schedules and drops those that were not used since it came by the last time. It
-// goes a few steps a call only: where all are running there is nothing to find.
+// Cycles through the schedules and drops those not used since the last visit (the CLOCK algorithm).
+// Takes a few steps per call only: if all are running there is nothing to drop.
 void Schedules::make_room() {
   if (schedules_.capacity() == 0) return;
   for (std::size_t steps = kSteps; operations_ > most_ && steps > 0; --steps) {

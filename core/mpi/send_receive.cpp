@@ -2,8 +2,7 @@
 
 namespace tisim {
 
-// While the send is posted the receiving half stays where it was read: it is the last operation
-// that was taken.
+// The receiving half stays in the buffer while the send is posted: it is the last operation taken.
 Op SendReceive::take_receive(Rank& rank) {
   if (rank.schedule >= 0) return schedules_.op(rank.schedule, rank.step++);
   return source_.next(rank);

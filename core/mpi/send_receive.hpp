@@ -1,7 +1,7 @@
-// MPI_Sendrecv: both halves are posted, the sending one first, as in SimGrid; then both are waited
-// for. Where messages are in order the receiving one is posted first, as in Open MPI and MPICH.
+// MPI_Sendrecv: posts both halves, the sending one first, as in SimGrid, then waits for both. If
+// messages are ordered, the receiving half is posted first, as in Open MPI and MPICH.
 //
-// The size of the receiving half is known, so that it need not probe: traces, schedules and the
+// The size of the receiving half is known, so it need not probe: traces, schedules and the
 // operations of processes cannot have a negative one.
 #pragma once
 
@@ -23,9 +23,10 @@ class SendReceive {
         messages_(messages),
         waits_(waits) {}
 
-  // With one side missing it is a plain send or receive, with itself on both sides it is nothing.
+  // With MPI_PROC_NULL on one side it is a plain send or receive; with the rank itself on both it
+  // is a no-op.
   bool begin(Rank& rank, std::int32_t index);
-  // The overhead of the send, or of a plain send, is paid.
+  // The overhead of the send, or of a plain send, has been paid.
   bool post_send(Rank& rank, std::int32_t index) {
     if (!messages_.post_send(rank, index)) return false;
     return rank.op.kind != Kind::sendrecv || finish(rank, index);

@@ -10,26 +10,26 @@ namespace tisim {
 
 namespace {
 
-// Flags of operations that are inserted into a call.
-constexpr std::uint8_t kRest = 128;  // the rest of its steps
+// Flags of operations inserted into a call.
+constexpr std::uint8_t kRest = 128;  // the remaining steps of the call
 
 // Tags of SimGrid's messages (SMPI_RMA_TAG).
 constexpr std::int32_t kAccessTag = -6666;
 constexpr std::int32_t kPostTag = -6662;
 constexpr std::int32_t kCompleteTag = -6661;
-// Locks by messages: their tag.
+// Tag of the messages that implement locks.
 constexpr std::int32_t kLockTag = -6660;
 
-// Calls of SimGrid's kernel in which a send or a receive is posted: a mutex taken and given back, a
-// look, the post; or the post alone, where messages are never on their way before their receive.
+// Number of SimGrid kernel calls that post a send or a receive: lock and unlock of a mutex, a
+// lookup, the post; or only the post, if messages are never sent before their receive is posted.
 constexpr std::int32_t kTurnsOfPost = 4;
 constexpr std::int32_t kTurnsOfPlainPost = 1;
 
 }  // namespace
 
-// Headers before what is stored with smpi/rma:openmpi are those of the fragment, of the access, and
-// of the unlock that goes with it (Open MPI 4.1, osc_pt2pt_header.h). MPICH's were counted on the
-// wire (4.0, ch4:ucx).
+// With smpi/rma:openmpi, the headers before stored data are those of the fragment, of the access,
+// and of its unlock (Open MPI 4.1, osc_pt2pt_header.h). MPICH's were measured on the wire (4.0,
+// ch4:ucx).
 Windows::LockMessages Windows::lock_messages(const std::string& rma) {
   if (rma == "openmpi") return {.bytes = 16, .headers = 16 + 32 + 24};
   if (rma == "mpich") return {.bytes = 32, .headers = 88, .answers_accesses = true};
@@ -64,7 +64,7 @@ bool Windows::begin(Rank& rank, std::int32_t index) {
   call.bytes = op.bytes;
   if ((op.flags & kContinuation) != 0) {  // between the barriers of a fence or win_free
     if (!rdma_) plan_collect(view.me, -1, call);
-    if (rdma_ && operation == Operation::win_fence) source_.next(rank);  // one barrier is enough
+    if (rdma_ && operation == Operation::win_fence) source_.next(rank);  // one barrier suffices
     if (operation == Operation::win_free) call.steps.push_back({Step::free});
     return go_on(rank, index);
   }
@@ -88,7 +88,7 @@ bool Windows::begin(Rank& rank, std::int32_t index) {
   return go_on(rank, index);
 }
 
-// The n-th window that each rank makes on a communicator is one.
+// The n-th windows that the ranks make on a communicator form one window.
 void Windows::make(Rank& rank, View& view) {
   const std::int32_t index = rank.first + rank.number;
   const Communicator& communicator = communicators_[communicators_.index_of(rank, rank.op.comm)];
@@ -116,7 +116,7 @@ void Windows::make(Rank& rank, View& view) {
   if (--missing == 0) made_.erase(found);
 }
 
-// The steps of a call, in the order of SimGrid's smpi_win.cpp.
+// Plans the steps of a call, in the order of SimGrid's smpi_win.cpp.
 void Windows::plan(const Op& op, const Epochs& epochs, const std::vector<std::int32_t>& group,
                    std::int32_t size, Progress& call) const {
   const std::int32_t me = call.me;
@@ -195,7 +195,7 @@ void Windows::plan_access(const WindowTraits& traits, const Op& op, Progress& ca
   const std::int32_t me = call.me;
   const std::int32_t target = op.peer;
   std::vector<StepOf>& steps = call.steps;
-  // A rank's access to its own memory is not a message, unless it combines.
+  // A rank's access to its own memory is not a message, except for accumulates.
   const bool is_local = target == kProcNull || target == me;
   const bool fetches = traits.fetches && !is_local;
   const bool is_message = !is_local || (traits.combines && !locks_by_message_);
@@ -239,7 +239,7 @@ void Windows::plan_access(const WindowTraits& traits, const Op& op, Progress& ca
     if (traits.combines && !locks_by_message_) plan_flush(target, call);
   }
   if (is_atomic) steps.push_back({Step::leave_atomic, target});
-  // A send needs no wait.
+  // A send need not be waited for.
   if (is_request && (stores || !fetches)) steps.push_back({Step::request_done});
 }
 
@@ -261,7 +261,7 @@ void Windows::plan_lock_message(std::int32_t source, std::int32_t destination, P
 }
 
 // Open MPI announces the end of the accesses in the fragment of the last one, or by a message if
-// there was none. MPICH waits for the answers to the accesses, and then unlocks by a message.
+// there was none. MPICH waits for the replies to the accesses, then unlocks by a message.
 void Windows::plan_completion(std::int32_t target, bool unlocks, Progress& call) const {
   const std::int32_t me = call.me;
   if (target != me) {
@@ -304,7 +304,7 @@ bool Windows::go_on(Rank& rank, std::int32_t index) {
   return true;
 }
 
-// A step that needs no more than to be waited for. False: the rank waits.
+// Executes a step. Returns false if the rank waits.
 bool Windows::take(Rank& rank, std::int32_t index, Progress& call, const StepOf& step) {
   Window& window = windows_[static_cast<std::size_t>(call.window)];
   Member& member = window.members[step.a];
@@ -366,8 +366,8 @@ bool Windows::take(Rank& rank, std::int32_t index, Progress& call, const StepOf&
   return true;
 }
 
-// The message of an access, which is on its way at once. False: the rank pays for it first, or a
-// route is not known yet.
+// Sends the message of an access at once. Returns false if the rank first pays for it, or a route
+// is missing.
 bool Windows::send(Rank& rank, std::int32_t index, Progress& call, const StepOf& step) {
   const bool is_lock_message = step.step == Step::lock_message;
   const bool is_read = locks_by_message_ && step.b != call.me;
@@ -396,7 +396,7 @@ bool Windows::send(Rank& rank, std::int32_t index, Progress& call, const StepOf&
   return true;
 }
 
-// The call goes on behind what the rank waits for.
+// The call continues after the awaited requests.
 bool Windows::wait_for_awaited(Rank& rank, std::int32_t index, Progress& call) {
   insert_rest(rank, call);
   return waits_.wait_awaited(rank, index);
@@ -418,7 +418,7 @@ bool Windows::collect(Rank& rank, std::int32_t index, Progress& call, const Step
   bool all_complete = true;
   for (const Listed& access : all) {
     if (step.b < 0 || access.source == step.b || access.destination == step.b) {
-      // Data are combined once all of them have arrived, one after the other.
+      // Data are combined sequentially, once all of them have arrived.
       if (access.combines)
         call.due += messages_.take_overhead(rank, requests_[access.request].message);
       all_complete = all_complete && requests_[access.request].complete;
@@ -432,7 +432,7 @@ bool Windows::collect(Rank& rank, std::int32_t index, Progress& call, const Step
   return rank.awaited == 0 || wait_for_awaited(rank, index, call);
 }
 
-// A message of no bytes, as a persistent request sends and receives it.
+// An empty message, sent and received like a persistent request.
 bool Windows::synchronise(Rank& rank, std::int32_t index, Progress& call, const StepOf& step) {
   insert_rest(rank, call);
   call.turns = runtime_.model.eager_threshold > 0 ? kTurnsOfPost : kTurnsOfPlainPost;
@@ -471,7 +471,7 @@ bool Windows::enter(std::int32_t index, Mutex& mutex) {
   return false;
 }
 
-// The rank goes on behind those that are ready.
+// Lets the ranks that are ready run first.
 bool Windows::go_behind(Rank& rank, std::int32_t index) const {
   rank.phase = Phase::in_window;
   runtime_.clock.wake(index);
@@ -486,7 +486,7 @@ void Windows::leave(Mutex& mutex) const {
   runtime_.clock.wake(mutex.holder);
 }
 
-// First come, first served; those who share follow one another.
+// FIFO; consecutive shared locks are held together.
 bool Windows::take_lock(Rank& rank, std::int32_t index, Lock& lock, bool exclusive) {
   const bool is_free = lock.holders.empty() || (!exclusive && !lock.exclusive);
   if (is_free && lock.waiting.empty()) {
@@ -499,7 +499,7 @@ bool Windows::take_lock(Rank& rank, std::int32_t index, Lock& lock, bool exclusi
   return false;
 }
 
-// True if the lock was held by one rank alone.
+// Returns true if the lock was exclusive.
 bool Windows::release_lock(std::int32_t index, Lock& lock) const {
   std::erase(lock.holders, index);
   const bool was_exclusive = lock.exclusive;

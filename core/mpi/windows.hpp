@@ -1,4 +1,4 @@
-// One-sided communication: windows, and what their ranks access.
+// One-sided communication: windows and accesses to them.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@
 
 namespace tisim {
 
-// A call is a short program of steps, which goes on where it stopped when its rank is woken.
+// A call is a short program of steps, which resumes where it stopped when its rank is woken.
 //
-// As SimGrid has it (smpi_win.cpp), an access is a message that its origin both sends and receives,
-// in the name of the target: it is complete when a rank has waited for it, the target in a fence or
-// win_wait, the origin in a flush. Each rank keeps a list of what is to be waited for; whoever
-// enters in it or waits for what stands in it holds the list, and others wait for him.
+// Following SimGrid (smpi_win.cpp), an access is a message that its origin posts for both sides, on
+// behalf of the target. It is complete when a rank has waited for it: the target in a fence or
+// win_wait, the origin in a flush. Each rank has a list of accesses to wait for; a rank that adds
+// to a list or waits for its entries locks it, and other ranks wait.
 //
-// With smpi/rma:rdma the network moves the data, and nobody computes for it: an access is one
-// transfer that its origin alone waits for. With openmpi and mpich locks are messages, too, and the
-// target has to read what is sent to it (docs/reference/one_sided.md).
+// With smpi/rma:rdma the network moves the data without CPU time: an access is one transfer that
+// only its origin waits for. With openmpi and mpich, locks are messages too, and the target must
+// read messages sent to it (docs/reference/one_sided.md).
 class Windows {
  public:
   Windows(const Runtime& runtime, CommunicatorTable& communicators, RequestTable& requests,
@@ -37,48 +37,48 @@ class Windows {
   Windows& operator=(const Windows&) = delete;
 
   bool begin(Rank& rank, std::int32_t index);
-  // The rank is woken: the call goes on.
+  // Continues the call of a woken rank.
   bool go_on(Rank& rank, std::int32_t index);
 
-  // The object of a rank's wait in a call, in the words of a message: "the lock of ...".
+  // Describes for error messages the wait of a rank in a call: "the lock of ...".
   std::string wait_of(const Rank& rank, std::int32_t index) const;
 
   // Throws BrokenInvariant.
   void verify() const;
 
  private:
-  // What a library sends about locks, in bytes; none: locks are not messages.
+  // Sizes of a library's lock messages; 0: locks are not messages.
   struct LockMessages {
     std::int64_t bytes = 0;
-    std::int64_t headers = 0;       // before what is stored
-    bool answers_accesses = false;  // before the request to unlock
+    std::int64_t headers = 0;       // before stored data
+    bool answers_accesses = false;  // before the unlock request
   };
   static LockMessages lock_messages(const std::string& rma);
   enum class Step : std::uint8_t {
     send,          // a message from member a to member b
     lock_message,  // the same, about a lock
-    receive,       // its receive is posted
-    enter,         // holds the list of member a
+    receive,       // posts its receive
+    enter,         // locks the list of member a
     leave,         //
-    list,          // the message is in the list of member a
-    request,       // or is the request of the call
-    request_done,  // a request that is complete
-    await,         // or is waited for at once
-    collect,       // waits for what is in the list of member a, of messages from or to b (-1: all)
+    list,          // adds the message to the list of member a
+    request,       // or makes it the request of the call
+    request_done,  // adds a completed request
+    await,         // or waits for the message at once
+    collect,       // waits for the list of member a: messages from or to b (-1: all)
     lock,          // member a, exclusively if b is 1
     unlock,        //
     enter_atomic,
     leave_atomic,
-    send_sync,     // a message of no bytes to member a
+    send_sync,     // an empty message to member a
     receive_sync,  // the same from member a
     wait_sync,     // for the last a of these
-    free           // the rank is done with the window
+    free           // the rank has freed the window
   };
   struct StepOf {
     Step step;
     std::int32_t a = 0, b = 0;
   };
-  // Whom ranks wait for to do something one after the other.
+  // A FIFO mutex of ranks.
   struct Mutex {
     std::int32_t holder = -1;
     std::deque<std::int32_t> waiting;
@@ -99,18 +99,18 @@ class Windows {
     Lock lock;
   };
   struct Window {
-    std::vector<std::int32_t> ranks;         // of the simulation
-    std::map<std::int32_t, Member> members;  // those that anything was done with
-    std::int32_t left = 0;                   // ranks that have not freed it
+    std::vector<std::int32_t> ranks;         // global ranks
+    std::map<std::int32_t, Member> members;  // members used so far
+    std::int32_t left = 0;                   // ranks that have not freed it yet
     std::int32_t context = 0;
   };
-  // The window of a number on a rank.
+  // A rank's view of the window with a given number.
   struct View {
     Epochs epochs;
     std::int32_t window = -1;
     std::int32_t me = 0;
   };
-  // The call that a rank is in.
+  // A rank's current call.
   struct Progress {
     std::vector<StepOf> steps;
     std::size_t next = 0;
@@ -118,14 +118,14 @@ class Windows {
     std::int32_t me = 0;
     std::int32_t tag = 0;  // of its operation
     std::int64_t bytes = 0;
-    double due = 0;  // seconds that it pays for what it has combined
+    double due = 0;  // pending cost of combined data, seconds
     // The last send
     std::int32_t message = -1;
     std::int32_t source = 0, destination = 0;  // members
-    bool paid = false;                         // the overhead of the send that is next
-    bool has_inserted = false;                 // operations that come before the next step
-    // So often others who are ready go on first: SimGrid's actors take turns at each call of its
-    // kernel, which decides who holds a list that several ranks want at one instant.
+    bool paid = false;          // whether the overhead of the next send has been paid
+    bool has_inserted = false;  // whether operations were inserted before the next step
+    // Number of times that ready ranks run first: SimGrid's actors yield at each kernel call, which
+    // decides which rank gets a list that several request at the same instant.
     std::int32_t turns = 0;
   };
 
@@ -135,9 +135,9 @@ class Windows {
   void plan_access(const WindowTraits& traits, const Op& op, Progress& call) const;
   void plan_flush(std::int32_t target, Progress& call) const;
   void plan_collect(std::int32_t owner, std::int32_t other, Progress& call) const;
-  // A message about a lock, which the rank waits for.
+  // Plans a message about a lock, which the rank waits for.
   static void plan_lock_message(std::int32_t source, std::int32_t destination, Progress& call);
-  // Completes the accesses to a target, which acknowledges them; `unlocks`: and releases its lock.
+  // Completes the accesses to a target, which acknowledges them; `unlocks`: also releases its lock.
   void plan_completion(std::int32_t target, bool unlocks, Progress& call) const;
   bool take(Rank& rank, std::int32_t index, Progress& call, const StepOf& step);
   bool send(Rank& rank, std::int32_t index, Progress& call, const StepOf& step);
@@ -162,11 +162,11 @@ class Windows {
   LockMessages lock_messages_;
   bool locks_by_message_;
   std::deque<Window> windows_;
-  std::vector<std::int32_t> free_;                                        // places in it
+  std::vector<std::int32_t> free_;  // free indices of `windows_`
   std::unordered_map<std::int32_t, std::map<std::int32_t, View>> views_;  // by rank and number
   std::unordered_map<std::int32_t, Progress> calls_;                      // by rank
-  // By the communicator's context and how many windows the rank has made on it: the place of those
-  // that not all ranks have made yet, and how many have not.
+  // Key: context of the communicator, and number of windows the rank has made on it. Value: the
+  // index of a window that not all ranks have made yet, and the number of missing ranks.
   std::map<std::pair<std::int32_t, std::int32_t>, std::pair<std::int32_t, std::int32_t>> made_;
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> counts_;  // by rank and context
 };

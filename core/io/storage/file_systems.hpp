@@ -184,8 +184,7 @@ class FileSystems {
   std::vector<std::int32_t> call_of_;  // by rank, likewise
   Stack<std::int32_t> tickets_;        // scratch
   TimeBins moved_{0, kBins};
-  std::vector<std::int32_t>
-      last_;  // servers whose replies end the current call, in the order of sums
+  std::vector<std::int32_t> last_;  // servers whose replies end the call, in the order of sums
 };
 
 }  // namespace tisim

@@ -146,8 +146,7 @@ class WriteBehind {
   std::deque<std::pair<std::int64_t, std::int32_t>> accepting_;  // unwritten bytes, ticket
   std::int64_t first_ = 0;  // number of the first write in `written_`
   std::deque<bool> written_;
-  std::deque<std::pair<std::int64_t, std::int32_t>>
-      flushes_;  // first write after the flush, ticket
+  std::deque<std::pair<std::int64_t, std::int32_t>> flushes_;  // first later write, ticket
 };
 
 }  // namespace tisim
