@@ -9,7 +9,7 @@ namespace tisim {
 
 namespace {
 
-// A link of the way there takes a whole flow of its pair; one of the way back, a twentieth.
+// A link on the forward route carries all of a flow; one on the reverse route, a twentieth.
 bool is_on_the_way(const max_min::System& system, const max_min::Element& element) {
   return system.weight(element) >= 1.0;
 }

@@ -68,7 +68,7 @@ void ChangingLinks::set_latency(std::int32_t link, double latency) {
 }
 
 void ChangingLinks::change_pairs(std::int32_t link, double latency, double penalty) {
-  std::vector<std::int32_t> moving;  // pairs whose flows began before this moment
+  std::vector<std::int32_t> moving;  // pairs whose flows started before this change
   std::vector<std::int32_t> fresh;
   for (const std::int32_t pair : at(link).pairs) {
     const bool is_old = course(pair).is_old;
@@ -82,7 +82,7 @@ void ChangingLinks::change_pairs(std::int32_t link, double latency, double penal
   for (const std::int32_t pair : moving) change_flows_under_way(pair, latency, penalty);
 }
 
-// Moves the flows of a pair to an old one, which it returns.
+// Moves the flows of a pair to an old pair and returns it.
 std::int32_t ChangingLinks::set_aside(std::int32_t pair) {
   const std::int32_t old = old_pair(pair);
   course(old).terms = course(pair).terms;
@@ -91,7 +91,7 @@ std::int32_t ChangingLinks::set_aside(std::int32_t pair) {
   return old;
 }
 
-// A pair without flows that loads the same links.
+// Returns a pair without flows that uses the same links.
 std::int32_t ChangingLinks::old_pair(std::int32_t pair) {
   for (const std::int32_t old : course(pair).old) {
     if (system_.variable(old).count == 0) return old;

@@ -1,12 +1,12 @@
 // Links whose bandwidth or latency changes: see ADR 15.
 //
-// A flow keeps the bound of the bandwidths that it started with, and its weight and the bound of
-// its latency move by what every link changes that it loads, on the way back too; a new flow
-// takes all from the links as they are (SimGrid 3.32, network_cm02.cpp). So the flows of a pair
-// that are under way when something changes become those of another variable of the system, an
-// *old* pair, and the pair itself starts anew.
+// A flow keeps the rate bound given by the bandwidths at its start. Its weight and its latency
+// bound change with every link it uses, including those of the reverse route. A new flow takes all
+// its terms from the current links (SimGrid 3.32, network_cm02.cpp). So at a change, the flows in
+// progress of a pair move to another variable of the system, an *old* pair, and the pair itself
+// starts afresh.
 //
-// The class promises: it knows every pair over a link that changes, with the terms of its flows.
+// Invariant: every pair over a changing link is registered here with the terms of its flows.
 #pragma once
 
 #include <cstdint>
@@ -23,38 +23,38 @@ class ChangingLinks {
  public:
   ChangingLinks(const PlatformData& platform, const FlowModel& model, max_min::System& system,
                 Flows& flows);
-  // True if the profiles of a platform change some bandwidth or latency.
+  // Returns true if the profiles of a platform change any bandwidth or latency.
   static bool any(const PlatformData& platform);
 
-  // Seconds that the links of a route take more than the platform says.
+  // Current extra latency of a route over the platform's value, seconds.
   double delay(const Route& route) const;
-  // A new pair, the links of the way there and what its flows start with.
+  // Registers a new pair with the links of its forward route and the initial terms of its flows.
   void add_pair(std::int32_t pair, const FlowTerms& terms, const std::vector<std::int32_t>& links);
-  // A pair for flows of another one that pay no latency.
+  // Registers a pair for the flows of pair `of` that pay no latency.
   void add_unpaid_pair(std::int32_t pair, std::int32_t of);
 
-  // Before anything else of an instant.
+  // Must be called before any other event of an instant.
   void set_bandwidth(std::int32_t link, double bandwidth);
   void set_latency(std::int32_t link, double latency);
 
-  // Throws BrokenInvariant where a pair over a link that changes is not known.
+  // Checks that every pair over a changing link is registered. Throws BrokenInvariant.
   void verify() const;
 
  private:
-  friend struct NetworkTampering;  // corrupts the state, to see `verify` object
+  friend struct NetworkTampering;  // corrupts the state to test `verify`
 
-  // A pair over links that change.
+  // A pair over changing links.
   struct Course {
     FlowTerms terms;
-    std::vector<std::int32_t> links;  // of the way there
-    bool is_old = false;              // its flows began before something changed
+    std::vector<std::int32_t> links;  // of the forward route
+    bool is_old = false;              // its flows started before a change
     bool pays_latency = true;
-    std::vector<std::int32_t> old;  // pairs for the flows of this one that began earlier
+    std::vector<std::int32_t> old;  // pairs for flows of this one that started earlier
   };
   struct Link {
     bool changes = false;
-    double delay = 0.0;               // seconds more than the platform says
-    std::vector<std::int32_t> pairs;  // that lead over it, if it changes
+    double delay = 0.0;               // extra latency over the platform's value, seconds
+    std::vector<std::int32_t> pairs;  // that use it, if it changes
   };
 
   void enlist(std::int32_t pair, Course course);
@@ -72,7 +72,7 @@ class ChangingLinks {
   max_min::System& system_;
   Flows& flows_;
   std::vector<Link> links_;
-  std::vector<Course> courses_;  // of each pair
+  std::vector<Course> courses_;  // by pair
 };
 
 }  // namespace tisim

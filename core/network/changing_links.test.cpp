@@ -20,7 +20,7 @@ struct Start {
   double bytes;
 };
 
-// Hosts on a common link, each with a link of its own; all of them may change.
+// Hosts on a shared link, each with its own link; all links may change.
 class Star {
  public:
   explicit Star(std::size_t hosts) {
@@ -38,14 +38,14 @@ class Star {
   }
 
   std::vector<Start> starts;
-  // Bytes that the common link has carried.
+  // Bytes carried by the shared link.
   double carried = 0.0;
-  // Called before anything else of an instant, at every multiple of `step`, in seconds.
+  // Called before any other event of an instant, at every multiple of `step` (seconds).
   double step = std::numeric_limits<double>::infinity();
   virtual void change(Network& network, double now) = 0;
   virtual ~Star() = default;
 
-  // When each flow ends, -1 when it never does.
+  // Returns when each flow ends, or -1 if it never does.
   std::vector<double> run() {
     Network network(model_, data_);
     network.record_load(64);
@@ -110,7 +110,7 @@ class Changeless : public Star {
   void change(Network&, double) override {}
 };
 
-// Sets what is there already.
+// Sets the current values again.
 class Pointless : public Star {
  public:
   using Star::Star;
@@ -121,7 +121,7 @@ class Pointless : public Star {
   }
 };
 
-// Takes the second flow out.
+// Removes the second flow.
 class Impatient : public Star {
  public:
   using Star::Star;
@@ -180,7 +180,7 @@ TEST("changing links: a link carries what its flows have moved, with those that 
   star.starts = {{0.0, 0, 1, 200}, {0.0, 0, 1, 200}, {0.0, 0, 1, 200}};
   star.step = 3 * 0.0625 + 1.5;
   CHECK(star.run()[1] == -1.0);
-  // A third of 100 bytes/s for 1.5 s, then all of the two others, with 5 % on the way back.
+  // A third of 100 bytes/s for 1.5 s, then all of the other two, with 5 % on the reverse route.
   CHECK(std::abs(star.carried - (50.0 + 1.05 * 400.0)) < 1e-9);
 }
 

@@ -14,20 +14,20 @@ FlowTerms FlowModel::terms(const std::vector<std::int32_t>& links, double latenc
   return terms;
 }
 
-// A link without bandwidth, on which nothing moves, weighs nothing.
+// A link with zero bandwidth adds no penalty.
 double FlowModel::penalty(double bandwidth) const {
   return bandwidth > 0 ? model_.weight_s / bandwidth : 0.0;
 }
 
 double FlowModel::bound(const FlowTerms& terms) const {
   if (terms.latency <= 0) return terms.bound;
-  // A gamma of 0 leaves a flow that has a latency without any bound, as in SimGrid.
+  // With a gamma of 0, a flow with latency has no bound, as in SimGrid.
   const double by_latency = model_.tcp_gamma / (2.0 * terms.latency);
   if (by_latency <= 0) return -1.0;
   return terms.bound < 0 ? by_latency : std::min(terms.bound, by_latency);
 }
 
-// A flow that pays no latency has weight 1.
+// A flow without latency has weight 1.
 void FlowModel::apply(const FlowTerms& terms, max_min::VariableType& type) const {
   type.bound = bound(terms);
   type.penalty = type.latency > 0 ? terms.penalty : 1.0;
@@ -36,7 +36,7 @@ void FlowModel::apply(const FlowTerms& terms, max_min::VariableType& type) const
 
 void FlowModel::change(const FlowTerms& terms, bool latency_changed,
                        max_min::VariableType& type) const {
-  // In SimGrid the weight that a flow without latency takes then is that of its links.
+  // In SimGrid, a flow without latency then takes the weight of its links.
   if ((latency_changed || model_.weight_s > 0) && terms.penalty > 0) {
     type.penalty = terms.penalty;
     type.priority = 1.0 / type.penalty;

@@ -12,23 +12,23 @@ namespace tisim {
 
 struct FlowTerms {
   double latency = 0.0;  // seconds
-  double penalty = 0.0;  // seconds; 0: nothing to weigh it by
-  double bound = -1.0;   // bytes/s, of the narrowest link when the flow started; negative: none
+  double penalty = 0.0;  // seconds; 0: no weight can be derived
+  double bound = -1.0;   // bytes/s, of the narrowest link at the start of the flow; negative: none
 };
 
 class FlowModel {
  public:
   FlowModel(const Model& model, const max_min::System& system) : model_(model), system_(system) {}
 
-  // The terms of flows that start now on a route of that latency.
+  // Returns the terms of flows that start now on a route with the given latency.
   FlowTerms terms(const std::vector<std::int32_t>& links, double latency) const;
-  // The penalty in seconds that a link of some bandwidth adds.
+  // Returns the penalty that a link adds, seconds.
   double penalty(double bandwidth) const;
-  // Rate bound of one flow, negative: none.
+  // Returns the rate bound of one flow; negative if none.
   double bound(const FlowTerms& terms) const;
-  // Gives a type the bound and the penalty of flows that start now.
+  // Sets the bound and penalty of a type for new flows.
   void apply(const FlowTerms& terms, max_min::VariableType& type) const;
-  // Changes the type of flows under way, whose latency has changed or not.
+  // Updates the type of flows in progress after a change.
   void change(const FlowTerms& terms, bool latency_changed, max_min::VariableType& type) const;
 
  private:

@@ -58,12 +58,12 @@ void Flows::date_end(std::int32_t pair, double now) {
   }
   const double finish = flows_[progress.first_flow].finish;
   const double end = progress.clock.date_of(finish, variable.share, now);
-  if (end == kNever) {  // starved: some other change must help it
+  if (end == kNever) {  // starved until another change helps it
     ends_.remove(id);
     return;
   }
   progress.end = end;
-  // A date that moves away is corrected when it comes up.
+  // A date that moves later is corrected when it reaches the top of the heap.
   if (progress.heap_position < 0 || end < ends_.date_of(id)) ends_.update(end, id);
 }
 
@@ -77,7 +77,7 @@ double Flows::next_end() {
   return bottleneck_ends_.empty() ? date : std::min(date, bottleneck_ends_.top_date());
 }
 
-// The flow of the pair that ends next, and all that end with it.
+// Ends the next flow of the pair, and all that end with it.
 void Flows::end_flows(std::int32_t pair, double now) {
   advance(pair, now);
   Progress& progress = this->progress(pair);
@@ -157,7 +157,7 @@ void Flows::remove(std::int32_t flow, double now) {
   heap(progress).remove(flow);
   flows_.release(flow);
   system_.change_count(pair, -1);
-  // The next end is another flow's; what it is after this instant is seen to by the solver.
+  // The next end is that of another flow; the solver updates it after this instant.
   date_end(pair, now);
 }
 
@@ -180,11 +180,11 @@ void Flows::move_all(std::int32_t from, std::int32_t to) {
   system_.change_count(to, count);
 }
 
-// Pairs that follow the level of a bottleneck of the solver share its clock: see ADR 21. What a
-// flow of such a pair has moved is what the clock counts times the priority of the pair. The order
-// in which flows end on it does not change with the level.
+// Pairs that follow the level of a solver bottleneck share its clock: see ADR 21. The progress of a
+// flow of such a pair is the clock's progress times the priority of the pair. The order in which
+// flows end on that clock does not depend on the level.
 
-// Moves the clock of a bottleneck on.
+// Advances the clock of a bottleneck.
 void Flows::advance_common(CommonClock& common, double now) {
   if (load_) {
     common.ends.for_each([&](std::uint32_t id) {
@@ -196,7 +196,7 @@ void Flows::advance_common(CommonClock& common, double now) {
   common.clock.advance(common.level, now);
 }
 
-// Moves the clock of a pair of a bottleneck on.
+// Advances the clock of a bottleneck's pair.
 void Flows::advance_with_others(std::int32_t pair, double now) {
   const max_min::Variable& variable = system_.variable(pair);
   CommonClock& common = this->common(variable.bottleneck);
@@ -239,7 +239,7 @@ void Flows::join(std::int32_t bottleneck, std::int32_t pair) {
   recount(bottleneck, pair);
 }
 
-// The clock of the pair is right; another flow of it may be the next to end.
+// Reschedules the next end of a pair whose clock is up to date.
 void Flows::recount(std::int32_t bottleneck, std::int32_t pair) {
   const Progress& progress = this->progress(pair);
   const double left = std::max(flows_[progress.first_flow].finish - progress.clock.done, 0.0);
@@ -266,7 +266,7 @@ void Flows::leave(std::int32_t bottleneck, std::int32_t pair) {
   clock.updated = common.clock.updated;
 }
 
-// Takes out the flows of bottlenecks that end.
+// Removes flows of bottlenecks that have ended.
 void Flows::collect_from_bottlenecks(double now, double latest) {
   while (!bottleneck_ends_.empty() && bottleneck_ends_.top_date() <= latest) {
     const auto number = static_cast<std::int32_t>(bottleneck_ends_.top_id());
@@ -312,7 +312,7 @@ std::int32_t Flows::verify_heap(std::int32_t pair) const {
   return static_cast<std::int32_t>(flows.size());
 }
 
-// In which heap the pair is, and under which date.
+// Checks which heap contains the pair, and with which date.
 void Flows::verify_end(std::int32_t pair, double now) const {
   const max_min::Variable& variable = system_.variable(pair);
   const Progress& progress = this->progress(pair);

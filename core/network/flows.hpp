@@ -1,12 +1,12 @@
-// The flows under way: how far they are, and when they end.
+// The flows in progress: their progress and end dates.
 //
 // All flows from one host to another get the same share, so they are one variable of the max-min
-// system, a *pair*, with a virtual clock that counts the bytes a flow of unit factor has moved. A
-// flow ends when that clock reaches its `finish`. The pairs of a bottleneck of the solver have no
-// clocks of their own: they follow that of the bottleneck, which counts its level over time.
+// system, a *pair*, with a virtual clock that counts the bytes moved by a flow of unit factor. A
+// flow ends when that clock reaches its `finish`. The pairs of a solver bottleneck have no clocks
+// of their own: they follow that of the bottleneck, which integrates its level over time.
 //
-// The class promises: each active flow is in the heap of its pair and each pair with flows that
-// move is in exactly one heap of ends, that of its bottleneck or that of all other pairs; clocks
+// Invariants: each active flow is in the heap of its pair. Each pair with moving flows is in
+// exactly one heap of ends, that of its bottleneck or the common one of all other pairs. Clocks
 // never go back while a pair has flows.
 #pragma once
 
@@ -30,19 +30,19 @@
 namespace tisim {
 
 struct Flow {
-  double finish = 0.0;  // on the clock of its pair; until the latency is paid: how far to go
+  double finish = 0.0;  // on the clock of its pair; before activation: its length
   std::int32_t pair = -1;
-  std::int32_t owner = 0;   // whoever is told of the end
-  std::uint64_t order = 0;  // flows that end together are reported in the order of their start
-  // In the heap of its pair's flows; before, `sibling` is the next one that pays its latency until
-  // the same date.
+  std::int32_t owner = 0;   // notified of the end
+  std::uint64_t order = 0;  // flows that end together are reported in starting order
+  // Links in the heap of its pair's flows; before activation, `sibling` is the next flow in the
+  // list of those that pay their latency until the same date.
   std::int32_t child = -1, sibling = -1;
 };
 
-// An active flow: when it ends as things are.
+// An active flow and its end at current rates.
 struct FlowEnd {
   std::int32_t pair = -1, owner = 0;
-  double seconds = 0.0;  // from now on
+  double seconds = 0.0;  // from now
 };
 
 class Flows final : public max_min::ShareListener {
@@ -51,40 +51,40 @@ class Flows final : public max_min::ShareListener {
   Flows(const Flows&) = delete;
   Flows& operator=(const Flows&) = delete;
 
-  // Pairs have been added to the system.
+  // Called after pairs have been added to the system.
   void add_pairs() {
     while (progress_.size() < system_.variables()) progress_.push_back({});
   }
 
-  // A flow that is not active yet.
+  // Creates an inactive flow.
   std::int32_t create(std::int32_t pair, double bytes, std::int32_t owner);
   void activate(std::int32_t flow, double now);
 
-  // Flows that pay their latencies until one date form a list.
+  // Flows that pay their latencies until the same date form a list.
   void follow(std::int32_t flow, std::int32_t other) { flows_[other].sibling = flow; }
   std::int32_t follower(std::int32_t flow) const { return flows_[flow].sibling; }
-  // The flow leaves the front of its list; who follows it, -1: nobody.
+  // Removes the flow from the front of its list and returns the next one, or -1.
   std::int32_t leave_front(std::int32_t flow) { return std::exchange(flows_[flow].sibling, -1); }
 
   bool idle() const { return ends_.empty() && bottleneck_ends_.empty(); }
   double next_end();
-  // Appends the owners of the flows that end at `now`, in the order in which they started.
+  // Appends the owners of the flows that end at `now`, in starting order.
   void collect_ended(double now, Stack<std::int32_t>& owners);
 
-  // When shares change from now on.
+  // Date at which subsequent share changes take effect.
   void set_now(double now) { now_ = now; }
 
-  // Takes an active flow, whose pair is in no bottleneck, out before it has ended.
+  // Removes an active flow before its end. Its pair must not be in a bottleneck.
   void remove(std::int32_t flow, double now);
   bool is_active(std::int32_t flow) const;
-  // A flow that still pays its latency is lost; once that is over it can be released.
+  // Marks a flow that still pays its latency as lost; it can be released after that.
   void lose(std::int32_t flow) { flows_[flow].owner = kLost; }
   bool is_lost(std::int32_t flow) const { return flows_[flow].owner == kLost; }
   void release_lost(std::int32_t flow) {
     --waiting_;
     flows_.release(flow);
   }
-  // All flows of a pair become those of another, which has none and the same share.
+  // Moves all flows of a pair to another that has no flows and the same share.
   void move_all(std::int32_t from, std::int32_t to);
 
   void record_load(std::size_t bins) { load_ = std::make_unique<LoadRecorder>(system_, bins); }
@@ -93,22 +93,22 @@ class Flows final : public max_min::ShareListener {
   std::int32_t pair_of(std::int32_t flow) const { return flows_[flow].pair; }
   std::int32_t owner_of(std::int32_t flow) const { return flows_[flow].owner; }
   std::size_t in_progress() const { return flows_.in_use(); }
-  // Appends the active flows, in no particular order. The system is solved.
+  // Appends the active flows, in no particular order. Requires a solved system.
   void list_ends(double now, std::vector<FlowEnd>& ends) const;
 
-  // Throws std::logic_error where a flow is lost or a heap or clock is inconsistent. To be called
-  // when the system is solved.
+  // Checks that no flow is lost and that heaps and clocks are consistent. Throws std::logic_error.
+  // Requires a solved system.
   void verify(double now) const;
 
  private:
-  friend struct NetworkTampering;  // corrupts the state, to see `verify` object
+  friend struct NetworkTampering;  // corrupts the state to test `verify`
   static constexpr std::int32_t kLost = std::numeric_limits<std::int32_t>::min();
 
   // Progress of the flows of a pair.
   struct Progress {
-    VirtualClock clock;            // bytes; in a bottleneck, `updated` is on the clock of that
-    double end = 0.0;              // seconds, when its next flow ends; the heap may have it earlier
-    std::int32_t first_flow = -1;  // that ends next; the root of a pairing heap
+    VirtualClock clock;  // bytes; in a bottleneck, `updated` refers to the bottleneck's clock
+    double end = 0.0;    // seconds, end of its next flow; the heap may have an earlier date
+    std::int32_t first_flow = -1;  // the next to end; root of a pairing heap
     std::int32_t heap_position = -1;
   };
   static_assert(sizeof(Progress) == 32);
@@ -132,7 +132,7 @@ class Flows final : public max_min::ShareListener {
     explicit CommonClock(PairPositions positions) : ends(positions) {}
     EventHeap<PairPositions> ends;  // of the pairs, on `clock`
     VirtualClock clock;             // bytes times seconds
-    double level = 0.0;             // bytes, the rate of the clock
+    double level = 0.0;             // bytes, rate of the clock
     std::int32_t position = -1;     // in the heap of all bottlenecks
   };
 
@@ -145,7 +145,7 @@ class Flows final : public max_min::ShareListener {
   void dissolve(std::int32_t bottleneck, Stack<std::int32_t>& members) override;
   void leave(std::int32_t bottleneck, std::int32_t pair) override;
 
-  // Moves the clock of a pair on.
+  // Advances the clock of a pair.
   void advance(std::int32_t pair, double now) {
     const max_min::Variable& variable = system_.variable(pair);
     if (variable.bottleneck >= 0) return advance_with_others(pair, now);
@@ -163,7 +163,7 @@ class Flows final : public max_min::ShareListener {
   void collect_from_bottlenecks(double now, double latest);
   static double date_of(const CommonClock& common);
 
-  // Number of flows in the heap of a pair.
+  // Checks the heap of a pair and returns its number of flows.
   std::int32_t verify_heap(std::int32_t pair) const;
   void verify_end(std::int32_t pair, double now) const;
   void verify_bottlenecks() const;
@@ -178,13 +178,13 @@ class Flows final : public max_min::ShareListener {
   PairingHeap<Flow> heap(Progress& progress) { return {flows_, progress.first_flow}; }
 
   max_min::System& system_;
-  Stack<Progress> progress_;  // of each pair
+  Stack<Progress> progress_;  // by pair
   Pool<Flow> flows_;
-  std::size_t waiting_ = 0;  // flows that are not active yet
+  std::size_t waiting_ = 0;  // inactive flows
   EventHeap<PairPositions> ends_;
   std::vector<CommonClock> bottlenecks_;
   EventHeap<BottleneckPositions> bottleneck_ends_;
-  std::unique_ptr<LoadRecorder> load_;  // null: nobody asks
+  std::unique_ptr<LoadRecorder> load_;  // null: not recorded
   std::uint64_t order_ = 0;
   double now_ = 0.0;
   Stack<std::int32_t> ended_;  // scratch of `collect_ended`

@@ -7,7 +7,7 @@
 namespace tisim {
 
 namespace {
-// Part of its rate with which a flow loads the reverse route (network/crosstraffic).
+// Fraction of its rate that a flow puts on the reverse route (network/crosstraffic).
 constexpr double kCrosstraffic = 0.05;
 }  // namespace
 

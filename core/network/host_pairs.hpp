@@ -1,8 +1,8 @@
-// The pairs of hosts that send to each other: variables of the max-min system, made of their routes
-// when they first send.
+// The pairs of communicating hosts: variables of the max-min system, created from their routes on
+// first use.
 //
-// The class promises: two hosts have one pair, for ever; flows of it that pay no latency have one
-// more.
+// Invariant: each ordered pair of hosts has one permanent variable, plus at most one for flows
+// without latency.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace tisim {
 
 class HostPairs {
  public:
-  // `changing`: null where links stay what they are.
+  // `changing`: null if no link changes.
   HostPairs(const Model& model, const PlatformData& platform, const FlowModel& flow_model,
             max_min::System& system, ChangingLinks* changing)
       : model_(model),
@@ -29,7 +29,7 @@ class HostPairs {
         system_(system),
         changing_(changing) {}
 
-  // -1: a route is not known yet, that from `missing_source` to `missing_destination`.
+  // Returns -1 if the route from `missing_source` to `missing_destination` is unknown.
   std::int32_t find_or_make(std::int32_t source, std::int32_t destination);
   void add_route(std::int32_t source, std::int32_t destination, Route route) {
     routes_.add(source, destination, std::move(route));
@@ -37,25 +37,25 @@ class HostPairs {
   std::int32_t missing_source() const { return missing_source_; }
   std::int32_t missing_destination() const { return missing_destination_; }
 
-  // The pair for flows of a pair whose latency is 0: these have weight 1, whatever the others have.
+  // Returns the pair for flows without latency: these have weight 1.
   std::int32_t without_latency(std::int32_t pair);
 
-  // Throws BrokenInvariant where two hosts have two pairs, or a pair is lost.
+  // Checks that pairs are unique and none is lost. Throws BrokenInvariant.
   void verify() const;
 
  private:
-  friend struct NetworkTampering;  // corrupts the state, to see `verify` object
+  friend struct NetworkTampering;  // corrupts the state to test `verify`
 
   std::int32_t make(const Route& forward, const Route& backward);
 
   const Model& model_;
   RouteTable routes_;
-  Route forward_, backward_;  // of the pair that is made; backward only with crosstraffic
+  Route forward_, backward_;  // of the pair being made; backward only with cross-traffic
   const FlowModel& flow_model_;
   max_min::System& system_;
   ChangingLinks* changing_;
   NumberIndex pair_of_hosts_;
-  Stack<std::uint64_t> hosts_of_pair_;                     // of those that it finds
+  Stack<std::uint64_t> hosts_of_pair_;                     // of the pairs in the index
   std::unordered_map<std::int32_t, std::int32_t> unpaid_;  // pairs for flows without latency
   std::int32_t missing_source_ = -1, missing_destination_ = -1;
 };

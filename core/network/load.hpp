@@ -10,24 +10,24 @@
 
 namespace tisim {
 
-// Adds up what the flows of each pair move. Most often they have moved it within one bin, and the
-// links need not be looked at before the next one begins.
+// Sums the bytes moved by the flows of each pair. Usually they all fall into one bin, and the links
+// need not be updated before the next bin.
 class LoadRecorder {
  public:
   LoadRecorder(const max_min::System& system, std::size_t bins)
       : system_(system), load_(system.constraints(), bins) {}
 
-  // The flows of a pair have had a share, in bytes/s, since some time.
+  // The flows of a pair have had a share, bytes/s, since a date.
   void charge(std::int32_t pair, double share, double since, double now);
 
-  // The load charged so far.
+  // Returns the load recorded so far.
   const TimeBins& load();
 
  private:
-  // Bytes that a pair has moved in one bin and that its links do not count yet.
+  // Bytes that a pair moved within one bin, not added to its links yet.
   struct Pending {
     double bytes = 0.0;
-    double middle = 0.0;  // seconds, of the bin
+    double middle = 0.0;  // of the bin, seconds
     double end = 0.0;
   };
 
@@ -40,7 +40,7 @@ class LoadRecorder {
 
   const max_min::System& system_;
   TimeBins load_;
-  std::vector<Pending> pending_;  // of each pair
+  std::vector<Pending> pending_;  // by pair
 };
 
 }  // namespace tisim

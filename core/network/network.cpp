@@ -6,7 +6,7 @@ namespace tisim {
 
 namespace {
 
-// The system of a platform: one constraint for each link.
+// The max-min system of a platform: one constraint per link.
 max_min::System system_of(const PlatformData& platform) {
   max_min::System system;
   for (std::size_t i = 0; i < platform.link_bandwidth.size(); ++i) {

@@ -33,7 +33,7 @@ bool same(const std::vector<double>& a, const std::vector<double>& b, double rel
 }  // namespace
 
 TEST("network: a full fat pipe holds back all flows that have no bound of their own") {
-  // Latencies of many digits: in some the last bit of a bound would lie below the pipe's level.
+  // Latencies with many digits: for some, the last bit of a bound would be below the pipe's level.
   for (int digit = 1; digit < 40; ++digit) {
     for (const bool has_own : {false, true}) {  // a shared link, which saturates with the pipe
       FlowSystem s;
@@ -43,7 +43,7 @@ TEST("network: a full fat pipe holds back all flows that have no bound of their 
       const double latency = 0.001 * digit / 7;
       s.flow(s.pair(links, latency), 100);
       s.flow(s.pair({pipe}, 2 * latency), 100);
-      // 100 and 50 while both are there, as the weights have it (ADR 3); then the second gets 100.
+      // 100 and 50 while both are active, by their weights (ADR 3); then the second gets 100.
       const double end = latency + 1.0;
       CHECK(same(s.run(), {end, end + (100.0 - 50.0 * (1.0 - latency)) / 100.0}));
     }
@@ -56,8 +56,8 @@ TEST("network: factors depend on the size") {
   s.model.bandwidth_factor.boundary = {100};
   s.model.bandwidth_factor.value = {0.5};
   const std::int32_t pair = s.pair({s.link(100)}, 0.25);
-  s.flow(pair, 100);        // at the boundary: still 1
-  s.flow(pair, 200, 10.0);  // above it: 100 bytes a second count for 50
+  s.flow(pair, 100);        // at the boundary: factor 1
+  s.flow(pair, 200, 10.0);  // above it: 100 bytes/s count as 50
   CHECK(same(s.run(), {1.5, 14.5}));
 }
 
@@ -124,7 +124,7 @@ TEST("network: random systems run as the definition says") {
 
 namespace {
 
-// Common parts of random systems of many pairs.
+// Common parts of random systems with many pairs.
 class ManyPairs {
  public:
   explicit ManyPairs(std::uint32_t seed) : random_(seed) {
@@ -167,14 +167,14 @@ void check_definition(FlowSystem (*make)(std::uint32_t seed), std::uint32_t coun
   }
 }
 
-// Hosts with a link out and one in, joined by a backbone that a few of their flows fill; some flows
-// go round it.
+// Hosts with an outgoing and an incoming link, joined by a backbone that a few of their flows
+// saturate; some flows bypass it.
 FlowSystem backbone_system(std::uint32_t seed) {
   ManyPairs many(seed);
   const std::uint32_t hosts = 24;
   const std::int32_t backbone = many.system.link(100.0 * (2 + many.below(10)));
   const auto out = many.links(hosts, 100, 20), in = many.links(hosts, 100, 20);
-  const std::uint32_t rare = 2 + many.below(30);  // those that go round
+  const std::uint32_t rare = 2 + many.below(30);  // those that bypass the backbone
   for (std::uint32_t i = 0; i < 60; ++i) {
     const std::uint32_t a = many.below(hosts);
     const std::uint32_t b = many.below(hosts);
@@ -190,8 +190,9 @@ FlowSystem backbone_system(std::uint32_t seed) {
   return many.system;
 }
 
-// Hosts with a link out, one in and a limiter for both: large components whose pairs are held back
-// at many levels. In some systems many flows cross a backbone too, and fill it now and then.
+// Hosts with an outgoing link, an incoming link and a limiter for both: large components whose
+// pairs are limited at many levels. In some systems many flows also cross a backbone and sometimes
+// saturate it.
 FlowSystem limiter_system(std::uint32_t seed) {
   ManyPairs many(seed);
   const std::uint32_t hosts = 16;
@@ -210,14 +211,14 @@ FlowSystem limiter_system(std::uint32_t seed) {
   return many.system;
 }
 
-// Both, solved near what changes.
+// Both, solved locally around changes.
 FlowSystem nearby_system(std::uint32_t seed) {
   FlowSystem system = seed % 2 == 0 ? limiter_system(seed) : backbone_system(seed);
   system.large = 8;
   return system;
 }
 
-// Hosts in a ring that send to those near them; all links have much the same to carry.
+// Hosts in a ring that send to their neighbours; all links have a similar load.
 FlowSystem ring_system(std::uint32_t seed) {
   ManyPairs many(seed);
   const std::uint32_t hosts = 30;
@@ -254,7 +255,7 @@ TEST("network: whoever records the load of links changes nothing") {
   }
 }
 
-// Corrupts the state of a network, to see `verify` object.
+// Corrupts the state of a network to test `verify`.
 struct NetworkTampering {
   static Pool<Flow>& flows(Network& network) { return network.flows_.flows_; }
   static max_min::System& system(Network& network) { return network.system_; }
@@ -274,8 +275,8 @@ struct NetworkTampering {
 
 namespace {
 
-// Pairs of hosts over one link, some flows of each, one second after they began; then something is
-// wrong.
+// Corrupts a network with pairs of hosts over one link and a few flows each, one second after their
+// start.
 void check_objection(const char* part, const std::function<void(Network&)>& tamper,
                      std::int32_t pairs = 3, bool changes = false) {
   PlatformData platform;
@@ -382,8 +383,8 @@ TEST("bursts: a burst passes at once, and the rest at the bandwidth") {
   const std::int32_t link = s.link(100);
   s.set_burst(link, 300);
   const std::int32_t pair = s.pair({link});
-  s.flow(pair, 200);        // 300 tokens: all of it at once
-  s.flow(pair, 200);        // 100 tokens are left, the other 100 bytes take a second
+  s.flow(pair, 200);        // 300 tokens: all bytes pass at once
+  s.flow(pair, 200);        // 100 tokens are left; the other 100 bytes take a second
   s.flow(pair, 500, 10.0);  // the bucket is full again: 200 bytes take two seconds
   CHECK(ends_are(s.run(), {0.0, 1.0, 12.0}));
 }
@@ -403,7 +404,7 @@ TEST("bursts: a bucket refills while messages alternate") {
   const std::int32_t link = s.link(100);
   s.set_burst(link, 1000);
   const std::int32_t pair = s.pair({link});
-  // As many bytes as the link carries between one and the next: they pass at once for ever.
+  // As many bytes as the link carries between messages: all pass at once.
   for (int i = 0; i < 100; ++i) s.flow(pair, 50, 0.5 * i);
   const std::vector<double> ends = s.run();
   for (std::size_t i = 0; i < ends.size(); ++i)

@@ -8,8 +8,8 @@
 
 namespace tisim {
 
-// A factor that changes with the size of a message: the value of the largest boundary below the
-// size, `first` at or below the first boundary.
+// A size-dependent factor: the value of the largest boundary below the size, or `first` for sizes
+// up to the first boundary.
 struct StepTable {
   double first{};
   std::vector<double> boundary;
@@ -22,8 +22,8 @@ struct StepTable {
   }
 };
 
-// Seconds that a call injects: base + per_byte * size of the segment of the size. At or below the
-// first boundary the first segment holds (SimGrid 3.32, smpi_host.cpp).
+// Overhead of a call in seconds: base + per_byte * size, for the segment that contains the size. Up
+// to the first boundary the first segment applies (SimGrid 3.32, smpi_host.cpp).
 struct OverheadTable {
   std::vector<double> boundary;
   std::vector<double> base;
@@ -34,7 +34,7 @@ struct OverheadTable {
     const std::size_t segment = segment_of(size);
     return base[segment] + per_byte[segment] * size;
   }
-  // Without what the bytes cost.
+  // Without the per-byte part.
   double base_at(double size) const { return boundary.empty() ? 0.0 : base[segment_of(size)]; }
   std::size_t segment_of(double size) const {
     std::size_t segment = 0;
@@ -56,57 +56,57 @@ struct Overheads {
   OverheadTable receive;  // smpi/or
 };
 
-// The parameters of a simulation. The values come from `tisim/config`, which holds the
-// defaults: there are none here.
+// The parameters of a simulation. Values and defaults come from `tisim/config`; there are no
+// defaults here.
 struct Model {
   // Network (SimGrid 3.32, network_cm02.cpp, network_smpi.cpp)
   StepTable latency_factor;
   StepTable bandwidth_factor;
-  double weight_s{};           // bytes: what 1 / bandwidth of a link counts against latencies
-  double tcp_gamma{};          // bytes of the largest TCP window; 0: no bound from the latency
-  bool crosstraffic{};         // a flow loads the reverse route by 5 %
+  double weight_s{};           // bytes: weight of 1 / bandwidth of a link relative to latencies
+  double tcp_gamma{};          // bytes of the largest TCP window; 0: latency does not bound rates
+  bool crosstraffic{};         // a flow puts 5 % of its rate on the reverse route
   double envelope{};           // bytes added to every MPI message
-  std::string ordering;        // of the messages of two ranks: "fair" or "fifo"
-  std::int64_t send_buffer{};  // bytes that a FIFO connection takes over from its sender at once
-  double precision_timing{};   // seconds; dates closer than this are one instant
-  double precision_maxmin{};   // shares closer than this are equal
-  double network_tolerance{};  // the part of a bandwidth by which use may differ before it matters
+  std::string ordering;        // of messages between two ranks: "fair" or "fifo"
+  std::int64_t send_buffer{};  // bytes that a FIFO connection buffers for its sender
+  double precision_timing{};   // seconds; closer dates are the same instant
+  double precision_maxmin{};   // closer shares are equal
+  double network_tolerance{};  // fraction of a bandwidth below which changes in use are ignored
 
   // MPI protocol (SimGrid 3.32, smpi_request.cpp)
-  std::int64_t eager_threshold{};     // bytes; a smaller message starts when it is sent
+  std::int64_t eager_threshold{};     // bytes; a smaller message moves when it is sent
   std::int64_t detached_threshold{};  // bytes; a smaller message does not block its sender
   std::vector<Overheads> overheads;   // by PlatformData::host_overheads; the first: other hosts
   std::string rendezvous;             // over FIFO connections: "put", "put-ack", "get" or "send"
-  std::int64_t fragment_bytes{};      // of a body that is sent in fragments
-  std::int64_t fragments_queued{};    // at most, at a time
-  std::string rma;                    // how windows are accessed: "simgrid", "rdma", "openmpi"
+  std::int64_t fragment_bytes{};      // size of the fragments of a body
+  std::int64_t fragments_queued{};    // maximum number queued at once
+  std::string rma;                    // windows: "simgrid", "rdma", "openmpi" or "mpich"
   double test_sleep{};                // seconds of a failed test
   double iprobe_sleep{};              // seconds of a failed probe
-  double iprobe_cpu_usage{};          // share of a core that a probe takes
-  bool grow_injected_times{};         // failed tests and probes take longer and longer
+  double iprobe_cpu_usage{};          // fraction of a core used by a probe
+  bool grow_injected_times{};         // failed tests and probes take increasingly long
   bool simulate_computation{};
   double init_sleep{};           // seconds, before a rank's first action
   bool barrier_finalization{};   // a barrier after a rank's last action
-  std::uint32_t synchronised{};  // operations (bits) before which all ranks wait for one another
-  bool two_phase{};              // algorithms carry out collective reads and writes of files
+  std::uint32_t synchronised{};  // bit set of operations before which all ranks synchronise
+  bool two_phase{};              // collective reads and writes of files are executed by algorithms
   bool overlaps_splits{};        // a split collective call starts each rank's own part
-  // Data sieving where a view leaves holes: bytes of the buffer; 0: none.
+  // Data sieving for views with holes: buffer size in bytes; 0: none.
   std::int64_t sieve_reads{};
   std::int64_t sieve_writes{};
 
-  // Jitter: a rank starts, and leaves a barrier, up to so many seconds later, a message is up to
-  // that part longer or shorter, drawn with a seed.
+  // Jitter: maximum delay of a rank's start and barrier exit in seconds, and maximum relative
+  // change of a message's size, drawn from a seed.
   double jitter_start{};
   double jitter_barrier{};
   double jitter_size{};
   std::uint64_t jitter_seed{};
 
-  // Schedules of collectives are kept up to about so many operations (of 24 bytes).
+  // Approximate limit of the cached schedules of collectives, in operations (24 bytes each).
   std::size_t kept_operations{};
 };
 
-// Calls visit(name, field) for every field. The bindings read a model through this, so that a new
-// field needs no line there; one that is missing here does not compile.
+// Calls visit(name, field) for every field. The bindings read a model through this, so a new field
+// needs no code there; one missing here does not compile.
 template <class AnyModel, class Visit>
 void for_each_field(AnyModel& model, Visit&& visit) {
   auto& [latency_factor, bandwidth_factor, weight_s, tcp_gamma, crosstraffic, envelope, ordering,
@@ -153,7 +153,7 @@ void for_each_field(AnyModel& model, Visit&& visit) {
   visit("kept_operations", kept_operations);
 }
 
-// Throws std::invalid_argument, with the name of the field, if a value is out of its range.
+// Throws std::invalid_argument, naming the field, if a value is out of range.
 void check(const Model& model);
 
 }  // namespace tisim

@@ -1,5 +1,5 @@
-// Quantities that change while a simulation runs: speeds, bandwidths, latencies and states that
-// follow profiles, and ranks that are killed at a given time.
+// Quantities that change during a simulation: speeds, bandwidths, latencies and states that follow
+// profiles, and ranks killed at given times.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,23 @@
 namespace tisim {
 
 enum class Quantity : std::uint8_t {
-  speed,      // of a host, a fraction of what the platform says
+  speed,      // of a host, as a fraction of the platform's value
   bandwidth,  // of a link, bytes/s
   latency,    // of a link, seconds
-  state,      // of a host or link: on where the value is above 0
-  life        // of a rank, which ends
+  state,      // of a host or link: on if the value is positive
+  life        // of a rank, which is killed
 };
 
-// The changes of one quantity, perhaps repeated.
+// The changes of one quantity, optionally repeated.
 struct ResourceProfile {
   bool is_link = false;
   std::int32_t index = 0;  // of the host or link
   Quantity what = Quantity::state;
-  double period = -1.0;       // seconds between the starts of two rounds, negative: one round
-  std::vector<double> times;  // seconds from the start of a round, not decreasing
+  double period = -1.0;       // seconds between the starts of two rounds; negative: one round
+  std::vector<double> times;  // seconds from the start of a round, non-decreasing
   std::vector<double> values;
 
-  // True if some value is above 0.
+  // Returns true if any value is positive.
   bool rises() const;
 };
 
@@ -38,12 +38,12 @@ struct Change {
   double value = 0.0;
 };
 
-// All that is to come, in the order of its dates.
+// All future changes, in order of date.
 class Changes {
  public:
   explicit Changes(const std::vector<ResourceProfile>& profiles);
 
-  // Kills a rank at a date, once, whatever profiles do.
+  // Kills a rank at a date, independently of the profiles.
   void kill(std::int32_t rank, double date);
 
   bool empty() const { return queue_.empty(); }
@@ -52,16 +52,16 @@ class Changes {
   }
   Change pop();
 
-  // True while ranks are still to be killed.
+  // Returns true while kills are pending.
   bool kills() const { return kills_ > 0; }
-  // True if a later change makes the value of a resource positive.
+  // Returns true if a later change makes the value of a resource positive.
   bool rises(bool is_link, std::int32_t index, Quantity what) const;
 
  private:
   struct Entry {
     double date;
     std::uint64_t order;
-    std::int32_t profile;  // ~ the rank that is killed
+    std::int32_t profile;  // or ~ the rank to kill
     std::size_t step;      // in its profile
     double start;          // of the round
   };
@@ -76,7 +76,7 @@ class Changes {
   }
 
   const std::vector<ResourceProfile>& profiles_;
-  std::vector<bool> over_;  // of each profile
+  std::vector<bool> over_;  // by profile
   std::priority_queue<Entry, std::vector<Entry>, Later> queue_;
   std::uint64_t order_ = 0;
   std::size_t kills_ = 0;

@@ -1,4 +1,4 @@
-// Hosts, disks, file systems, links and the routes between hosts, as Python compiled them from a
+// Hosts, disks, file systems, links and the routes between hosts, as compiled by Python from a
 // platform.
 #pragma once
 
@@ -12,49 +12,49 @@
 
 namespace tisim {
 
-// A file system whose files lie in stripes on some of its servers; `tisim.platform.disks`
-// defines each number.
+// A file system whose files are striped over some of its servers; `tisim.platform.disks` defines
+// each field.
 struct FileSystemData {
-  std::vector<std::int32_t> servers;  // the disk of each
-  std::int64_t stripe = 1;            // bytes in a row on one server
-  std::int32_t count = 1;             // servers of one file
+  std::vector<std::int32_t> servers;  // disk of each server
+  std::int64_t stripe = 1;            // bytes
+  std::int32_t count = 1;             // number of servers per file
   std::int32_t metadata_host = 0;
-  double metadata_latency = 0.0;  // seconds of an operation beside its service
-  double metadata_service = 0.0;  // seconds for which an operation occupies its server
-  std::int64_t request = 1;       // bytes of the largest request
-  std::int32_t window = 1;        // requests of a call that are at a server or on their way
-  double header = 0.0;            // bytes of a request and of a reply beside the data
-  double size = 0.0;              // bytes that it holds, perhaps infinite
-  std::int64_t client_cache = 0;  // bytes that a host may have written and no server has; 0: none
-  std::int64_t server_cache = 0;  // bytes that a server may have and its disk has not; 0: none
-  std::vector<std::int32_t> buffers;  // the disk that is the cache of each server; empty: memory
-  bool flushes_on_close = false;      // what the cache of a client holds
+  double metadata_latency = 0.0;  // seconds of an operation in addition to its service
+  double metadata_service = 0.0;  // seconds for which an operation occupies the server
+  std::int64_t request = 1;       // maximum size of a request, bytes
+  std::int32_t window = 1;        // maximum number of requests in flight per stream
+  double header = 0.0;            // bytes of a request and of a reply in addition to the data
+  double size = 0.0;              // capacity in bytes, may be infinite
+  std::int64_t client_cache = 0;  // limit of bytes written by a host, not yet on a server; 0: none
+  std::int64_t server_cache = 0;  // limit of bytes on a server, not yet on its disk; 0: none
+  std::vector<std::int32_t> buffers;  // disk that is the cache of each server; empty: memory
+  bool flushes_on_close = false;      // closing a file flushes the client's cache
 };
 
-// Arrays of a compiled platform; see `tisim.platform` for how they are made.
+// Arrays of a compiled platform, built by `tisim.platform`.
 struct PlatformData {
   std::vector<double> host_speed;  // flop/s of one core
   std::vector<std::int32_t> host_cores;
-  std::vector<double> host_memory;  // flop/s that memory allows all cores together; empty: any
-  std::vector<std::int32_t> host_overheads;  // index into Model::overheads, empty: all 0
+  std::vector<double> host_memory;           // flop/s of all cores that memory permits; empty: any
+  std::vector<std::int32_t> host_overheads;  // index into Model::overheads; empty: all 0
 
   std::vector<std::int32_t> disk_host;
   std::vector<double> disk_read_bandwidth;   // bytes/s
   std::vector<double> disk_write_bandwidth;  // bytes/s
-  std::vector<double> disk_size;             // bytes that it holds, perhaps infinite
+  std::vector<double> disk_size;             // capacity in bytes, may be infinite
 
   std::vector<FileSystemData> file_systems;  // on some of the disks
 
   std::vector<double> link_bandwidth;  // bytes/s
   std::vector<double> link_latency;    // seconds
   std::vector<std::uint8_t> link_fatpipe;
-  std::vector<double> link_burst;  // bytes that it passes at once
+  std::vector<double> link_burst;  // bytes passed at once
 
-  std::shared_ptr<const ZoneTree> zones;  // null: all routes are handed over one by one
+  std::shared_ptr<const ZoneTree> zones;  // null: all routes are added individually
 
-  std::vector<ResourceProfile> profiles;  // how all that changes
+  std::vector<ResourceProfile> profiles;  // changes over time
 
-  // Hosts, and two channels of each disk.
+  // Number of hosts plus two channels per disk.
   std::size_t resources() const { return host_speed.size() + 2 * disk_host.size(); }
 
   static std::uint64_t key(std::int32_t a, std::int32_t b) {
@@ -63,8 +63,8 @@ struct PlatformData {
   }
 };
 
-// Calls visit(name, column) for each column with a value per link. The bindings fill the columns
-// through this, and ask Python for these names: a new number of a link needs no line there.
+// Calls visit(name, column) for each column with one value per link. The bindings fill the columns
+// through this and ask Python for these names: a new column needs no code there.
 template <class AnyPlatform, class Visit>
 void for_each_link_column(AnyPlatform& platform, Visit&& visit) {
   visit("bandwidth", platform.link_bandwidth);
@@ -78,12 +78,12 @@ struct Route {
   double latency = 0.0;  // seconds
 };
 
-// Finds routes: in the zones of the platform, or among those that were handed over one by one.
+// Finds routes in the zones of the platform, or among those added individually.
 class RouteTable {
  public:
   explicit RouteTable(const PlatformData& data) : data_(data) {}
 
-  // Puts the route into `route`; false: nobody knows it yet.
+  // Stores the route in `route`; returns false if it is unknown.
   bool find(std::int32_t source, std::int32_t destination, Route& route) const;
 
   void add(std::int32_t source, std::int32_t destination, Route route) {

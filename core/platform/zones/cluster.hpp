@@ -9,19 +9,19 @@
 
 namespace tisim {
 
-// Where the links of a cluster are. `tisim.platform.zones.cluster` says how they are numbered.
+// Numbering of the links of a cluster, defined in `tisim.platform.zones.cluster`.
 struct ClusterLinks {
-  std::int32_t first = 0;  // link of the cluster
-  bool loopback = false;   // each host has one, in the first column of its row
-  bool limiter = false;    // each host has one, in the next column, and each switch
-  bool is_split = false;   // a cable is two links, one a direction
+  std::int32_t first = 0;  // first link of the cluster
+  bool loopback = false;   // one per host, in the first column of its row
+  bool limiter = false;    // one per host, in the next column, and one per switch
+  bool is_split = false;   // a cable is two links, one per direction
 
   std::int32_t own() const { return (loopback ? 1 : 0) + (limiter ? 1 : 0); }
   std::int32_t limiter_column() const { return own() - 1; }
   std::int32_t wires() const { return is_split ? 2 : 1; }
 };
 
-// Throws std::invalid_argument unless a number of hosts or links can be counted in 32 bits.
+// Throws std::invalid_argument unless a number of hosts or links fits in 32 bits.
 inline std::int32_t counted(std::int64_t number) {
   if (number < 0 || number > std::numeric_limits<std::int32_t>::max()) {
     throw std::invalid_argument("a cluster has too many hosts or links");

@@ -1,4 +1,4 @@
-// Routes that a platform file declares one by one, as columns.
+// Routes declared individually by a platform file, stored as columns.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace tisim {
 
-// A way between two vertices: its links, and between zones the points where it begins and ends.
+// A route between two vertices: its links and, between zones, its end points.
 struct DeclaredRoute {
   std::span<const std::int32_t> links;
   Point begin, end;
@@ -21,8 +21,8 @@ struct DeclaredRoute {
 
 class DeclaredRoutes {
  public:
-  // Route i has the links from `offset[i]` to `offset[i + 1]`. `begin` and `end` have a point for
-  // each route, or none at all.
+  // Route i consists of the links from `offset[i]` to `offset[i + 1]`. `begin` and `end` have one
+  // point per route, or are empty.
   DeclaredRoutes(std::vector<std::int64_t> offset, std::vector<std::int32_t> links,
                  std::vector<Point> begin, std::vector<Point> end)
       : offset_(std::move(offset)),

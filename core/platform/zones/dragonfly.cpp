@@ -27,7 +27,7 @@ DragonflyCluster::DragonflyCluster(Point place, ClusterLinks links, std::int32_t
   hosts_ = counted(routers * nodes);
   first_limiter_ = counted(links.first + std::int64_t{hosts_} * links.own());
   end_ = counted(first_limiter_ + (links.limiter ? routers : 0));
-  // No chassis has more than 2^31 blades, nor a group so many chassis: no product overflows.
+  // A chassis has at most 2^31 blades, a group at most 2^31 chassis: no product overflows.
   const std::array<std::int64_t, 4> cables{
       hosts_, counted(pairs_of(blades)) * std::int64_t{groups} * chassis,
       counted(pairs_of(chassis)) * std::int64_t{groups} * blades, pairs_of(groups)};
@@ -73,8 +73,8 @@ void DragonflyCluster::travel(Blade from, Blade to, LocalRoute& route) const {
   }
   if (from.blade != to.blade) {
     append_green(from, to.blade, route);
-    // SimGrid goes on from the first chassis, whichever chassis this is: a message inside another
-    // chassis takes one black cable more than it has to.
+    // SimGrid continues from the first chassis, wherever this is: a message within another chassis
+    // takes one black cable more than necessary.
     from.chassis = 0;
     from.blade = to.blade;
   }

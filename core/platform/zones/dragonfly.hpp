@@ -9,11 +9,11 @@
 
 namespace tisim {
 
-// The blades of a chassis are joined by green cables, equal blades of a group's chassis by black
-// ones, and blade n of a group's first chassis has the blue cable to group n.
+// The blades of a chassis are joined by green cables, corresponding blades of a group's chassis by
+// black ones, and blade n of a group's first chassis has the blue cable to group n.
 class DragonflyCluster final : public Cluster {
  public:
-  // `nodes`: hosts of a blade.
+  // `nodes`: hosts per blade.
   DragonflyCluster(Point place, ClusterLinks links, std::int32_t groups, std::int32_t chassis,
                    std::int32_t blades, std::int32_t nodes);
 
@@ -32,14 +32,15 @@ class DragonflyCluster final : public Cluster {
   Blade blade_of(std::int32_t host) const;
   void travel(Blade from, Blade to, LocalRoute& route) const;
   void append_limiter(Blade blade, LocalRoute& route) const;
-  // The link of a cable from one of two things that it joins to the other, `row`: among the cables.
+  // Returns the link of a cable in the direction from one end to the other; `row`: index of the
+  // cable.
   std::int32_t cable(Cables level, std::int32_t row, std::int32_t from, std::int32_t to) const;
   void append_green(Blade from, std::int32_t to, LocalRoute& route) const;
   void append_black(Blade from, std::int32_t to, LocalRoute& route) const;
 
   std::int32_t groups_, chassis_, blades_, nodes_;
   std::int32_t hosts_ = 0, first_limiter_ = 0, end_ = 0;
-  std::array<std::int32_t, 4> first_cable_{};  // the link of each level
+  std::array<std::int32_t, 4> first_cable_{};  // first link of each level
 };
 
 }  // namespace tisim

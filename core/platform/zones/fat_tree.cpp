@@ -20,7 +20,7 @@ FatTreeCluster::FatTreeCluster(Point place, ClusterLinks links,
     }
   }
   for (const std::int32_t number : children) hosts_ = counted(std::int64_t{hosts_} * number);
-  // First the limiters of the switches, level by level, then the cables.
+  // The limiters of the switches come first, level by level, then the cables.
   std::int32_t nodes = hosts_;
   std::int32_t limiter = counted(links.first + std::int64_t{hosts_} * links.own());
   Level level{.leaves = 1, .siblings = 1, .first_limiter = links.first, .first_cable = 0};
@@ -100,7 +100,7 @@ void FatTreeCluster::descend(std::int32_t position, std::int32_t source, std::in
     const Level& below = levels_[level - 1];
     const std::int32_t goal = destination / below.leaves % below.children;
     if (fresh) candidate = spread % below.ports * below.children;
-    // The next port that leads to the goal's child, if there is one left.
+    // The next port to the destination's child, if one is left.
     candidate += ((goal - candidate) % below.children + below.children) % below.children;
     fresh = candidate >= std::int64_t{below.children} * below.ports;
     if (fresh) continue;

@@ -31,7 +31,7 @@ bool FlatCluster::route(const RouteSearch&, std::int32_t source, std::int32_t de
   if (destination >= hosts_) return true;
   if (source >= hosts_ && backbone_) links.push_back(numbers().first);
   const std::int32_t down = base + destination * row_;
-  // To itself, a host takes each link once.
+  // A host's route to itself uses each link once.
   const auto take = [&](std::int32_t link) {
     const bool taken =
         source == destination && std::find(links.begin() + begin, links.end(), link) != links.end();

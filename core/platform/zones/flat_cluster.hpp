@@ -1,4 +1,4 @@
-// Hosts with a link each (and a limiter), joined by a backbone or by nothing.
+// Hosts with one link each (and a limiter), joined by a backbone or directly.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace tisim {
 // The vertex after the last host is the router; it has no link of its own.
 class FlatCluster final : public Cluster {
  public:
-  // The backbone, if there is one, is the first link.
+  // The backbone, if any, is the first link.
   FlatCluster(Point place, ClusterLinks links, std::int32_t hosts, bool backbone);
 
   std::int32_t size() const override { return hosts_ + 1; }

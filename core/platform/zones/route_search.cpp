@@ -10,7 +10,7 @@ bool RouteSearch::find(Point source, Point destination, std::vector<std::int32_t
                        std::vector<double>& terms) const {
   if (!tree_.has(source) || !tree_.has(destination)) return false;
   const Common common = common_zone(source.zone, destination.zone);
-  // A part of a route lies deeper than the route: the search ends.
+  // Sub-routes must be deeper than the route; this ends the search.
   if (common.zone < 0 || tree_.depth(common.zone) <= above_) return false;
   const RouteSearch inner(tree_, latency_of_, tree_.depth(common.zone));
   if (tree_.has_bypasses(common.zone)) {
@@ -40,7 +40,7 @@ void RouteSearch::append_terms(const std::vector<std::int32_t>& links, std::size
   }
 }
 
-// The route between two zones, with the way to its begin and from its end.
+// The route between two zones, plus the routes to its begin and from its end.
 bool RouteSearch::cross(const Common& common, Point source, Point destination,
                         std::vector<std::int32_t>& links, std::vector<double>& terms) const {
   if (common.source < 0 || common.destination < 0) return false;
@@ -59,7 +59,7 @@ bool RouteSearch::cross(const Common& common, Point source, Point destination,
   return route.end == destination || find(route.end, destination, links, terms);
 }
 
-// As in SimGrid, a gateway that is an end itself takes its own loopback.
+// As in SimGrid, a gateway that is itself an end takes its own loopback.
 bool RouteSearch::take_bypass(Point source, Point destination, const DeclaredRoute& bypass,
                               std::vector<std::int32_t>& links, std::vector<double>& terms) const {
   if (bypass.begin.zone >= 0 && !find(source, bypass.begin, links, terms)) return false;
@@ -84,7 +84,7 @@ RouteSearch::Common RouteSearch::common_zone(std::int32_t source, std::int32_t d
   return {source, below_source, below_destination};
 }
 
-// The bypass that spares the longest way up, among those declared in the common zone.
+// Finds the bypass that saves the longest climb, among those declared in the common zone.
 bool RouteSearch::find_bypass(std::int32_t common, Point source, Point destination,
                               DeclaredRoute& bypass) const {
   if (source.zone == common && destination.zone == common) {
@@ -104,7 +104,7 @@ bool RouteSearch::find_bypass(std::int32_t common, Point source, Point destinati
   return false;
 }
 
-// The zones from `zone` outwards, below the common one.
+// Lists the zones from `zone` outwards, up to below the common one.
 std::vector<Point> RouteSearch::path(std::int32_t zone, std::int32_t common) const {
   std::vector<Point> path;
   for (; zone != common; zone = tree_.parent(zone)) path.push_back(tree_.zone(zone).place());

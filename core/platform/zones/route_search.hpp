@@ -1,6 +1,7 @@
-// Finds routes across zones: from the source up to a common zone, through it, down to the
+// Finds routes across zones: from the source up to a common zone, through it, and down to the
 // destination (Bobelin et al., "Scalable multi-purpose network representation for large scale
-// distributed system simulation", CCGrid 2012). `tisim/platform/routing.py` is the same in Python.
+// distributed system simulation", CCGrid 2012). `tisim/platform/routing.py` is its Python
+// equivalent.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +18,12 @@ class ZoneTree;
 
 class RouteSearch {
  public:
-  // `latency_of`: that of each link, in seconds.
+  // `latency_of`: latency of each link, seconds.
   RouteSearch(const ZoneTree& tree, std::span<const double> latency_of, std::int32_t above = -1)
       : tree_(tree), latency_of_(latency_of), above_(above) {}
 
-  // Appends the links between two points and the terms of the latency. False: there is no route.
+  // Appends the links between two points and the terms of the latency. Returns false if there is no
+  // route.
   bool find(Point source, Point destination, std::vector<std::int32_t>& links,
             std::vector<double>& terms) const;
   // Appends the latencies of the links from `begin` on.
@@ -30,7 +32,7 @@ class RouteSearch {
 
  private:
   struct Common {
-    std::int32_t zone, source, destination;  // the innermost around both, those that lead to each
+    std::int32_t zone, source, destination;  // the innermost around both, its children towards each
   };
 
   Common common_zone(std::int32_t source, std::int32_t destination) const;
@@ -44,7 +46,7 @@ class RouteSearch {
 
   const ZoneTree& tree_;
   std::span<const double> latency_of_;
-  std::int32_t above_;  // depth of the zone whose route this search is a part of
+  std::int32_t above_;  // depth of the zone whose sub-route this search computes
 };
 
 }  // namespace tisim

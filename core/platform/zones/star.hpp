@@ -1,4 +1,4 @@
-// Zones in which every vertex has links of its own up to a centre and down from it.
+// Zones in which every vertex has its own links up to a centre and down from it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct VertexLinks {
   std::optional<std::vector<std::int32_t>> loopback;
 };
 
-// A link that is on the way up and on the way down is taken once.
+// A link that is on both the way up and the way down is used once.
 class StarZone : public Zone {
  public:
   StarZone(Point place, std::vector<VertexLinks> vertices);

@@ -14,7 +14,7 @@ namespace tisim {
 
 namespace {
 
-// Trees of sources are forgotten where they hold more vertices than this: 64 MiB.
+// Cached trees are dropped when they contain more vertices than this: 64 MiB.
 constexpr std::size_t kKeptVertices = std::size_t{1} << 24;
 
 std::uint64_t hash_of_ends(std::int32_t source, std::int32_t destination) {
@@ -59,7 +59,7 @@ std::int32_t TableZone::find(std::int32_t source, std::int32_t destination) cons
 
 bool TableZone::join(const RouteSearch& search, const std::vector<std::int32_t>& steps,
                      bool backwards, LocalRoute& route) const {
-  // A zone on the way may put its links before those so far: these are a way of their own.
+  // A zone on the route may put its links before the earlier ones, so collect them separately.
   std::vector<std::int32_t> links;
   for (std::size_t i = steps.size(); i > 0; --i) {
     const DeclaredRoute step = declared(steps[i - 1]);

@@ -7,7 +7,7 @@ namespace tisim {
 
 namespace {
 
-// True if a message goes round a ring with rising numbers; ties as SimGrid decides them.
+// Returns true if a message goes in the direction of rising numbers; ties follow SimGrid.
 bool goes_rightwards(std::int32_t start, std::int32_t goal, std::int32_t size) {
   const std::int32_t half = size / 2;
   if (start < goal && goal <= start + half) return true;
@@ -46,7 +46,7 @@ bool TorusCluster::route(const RouteSearch&, std::int32_t source, std::int32_t d
       const std::int32_t next =
           rightwards ? (at + 1 == size ? 0 : at + 1) : (at == 0 ? size - 1 : at - 1);
       const std::int32_t there = host + (next - at) * stride;
-      // A cable belongs to the host at its left end.
+      // A cable belongs to the host at its lower end.
       route.links.push_back(rightwards ? column + host * row_
                                        : column + numbers().wires() - 1 + there * row_);
       host = there;

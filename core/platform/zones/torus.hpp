@@ -8,8 +8,8 @@
 
 namespace tisim {
 
-// Host i has, in each dimension, the cable to its next neighbour, around the end too. A message
-// corrects one dimension after the other, each in one direction.
+// In each dimension, host i has the cable to its next neighbour, with wrap-around. Routing is
+// dimension-ordered, each dimension in one direction.
 class TorusCluster final : public Cluster {
  public:
   TorusCluster(Point place, ClusterLinks links, std::vector<std::int32_t> sizes);

@@ -10,13 +10,13 @@
 
 namespace tisim {
 
-// Between points (x, y, z) of the source and the destination, in milliseconds, the distance is
-// hypot(x1 - x2, y1 - y2) + |z1| + |z2|; z is what it takes to get to the network.
+// For points (x, y, z) of the source and the destination, in milliseconds, the distance is hypot(x1
+// - x2, y1 - y2) + |z1| + |z2|; z is the distance to the network.
 class VivaldiZone final : public StarZone {
  public:
   using Coordinates = std::optional<std::array<double, 3>>;
 
-  // `gateways`: for a zone in here the router through which it is reached.
+  // `gateways`: for each inner zone, the router through which it is reached.
   VivaldiZone(Point place, std::vector<VertexLinks> vertices, std::vector<Coordinates> coordinates,
               std::vector<Point> gateways);
 

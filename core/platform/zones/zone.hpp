@@ -1,5 +1,5 @@
-// A part of the platform with a routing of its own. `tisim/platform/zones` states each kind of zone
-// in Python, for replays without a core; tests hold both together.
+// A part of the platform with its own routing. `tisim/platform/zones` implements each kind of zone
+// in Python, for replays without the core; tests compare the two.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +9,21 @@ namespace tisim {
 
 class RouteSearch;
 
-// A host, router or zone: the zone that holds it and its number in there.
+// A host, router or zone: the zone that contains it and its number there.
 struct Point {
-  std::int32_t zone = -1;  // -1: there is none
+  std::int32_t zone = -1;  // -1: none
   std::int32_t vertex = -1;
 
   bool operator==(const Point&) const = default;
 };
 
-// The part of a route that lies in one zone. A zone appends to both vectors.
+// The part of a route within one zone. A zone appends to both vectors.
 struct LocalRoute {
-  std::vector<std::int32_t>& links;  // in the order in which a message takes them
-  // The terms that add up to the latency, in seconds and in the order of SimGrid's addition, which
-  // decides the last bit. Where a zone appends none, the terms are the latencies of its links in
-  // their order.
+  std::vector<std::int32_t>& links;  // in the order of traversal
+  // The terms of the latency, in seconds and in the order of SimGrid's addition, which determines
+  // the last bit. If a zone appends none, the terms are the latencies of its links in order.
   std::vector<double>& terms;
-  Point begin{}, end{};  // between zones: in those of the source and of the destination
+  Point begin{}, end{};  // between zones: in the zones of the source and the destination
 };
 
 class Zone {
@@ -35,15 +34,15 @@ class Zone {
   Zone& operator=(const Zone&) = delete;
   virtual ~Zone() = default;
 
-  // Hosts, routers and zones right in this one are numbered from 0.
+  // Number of hosts, routers and zones directly in this one, numbered from 0.
   virtual std::int32_t size() const = 0;
-  // All its links have smaller numbers.
+  // All its links have smaller numbers than this.
   virtual std::int64_t links_end() const { return 0; }
-  // Appends the route between two vertices; `search` finds ways inside other zones. False: there is
-  // none, and what was appended means nothing.
+  // Appends the route between two vertices; `search` finds routes inside other zones. Returns false
+  // if there is none; the appended parts are then meaningless.
   virtual bool route(const RouteSearch& search, std::int32_t source, std::int32_t destination,
                      LocalRoute& route) const = 0;
-  // True if routes inside this zone are put before the links of the way so far.
+  // Returns true if routes inside this zone precede the links collected so far.
   virtual bool prepends() const { return false; }
 
   Point place() const { return place_; }
@@ -52,7 +51,7 @@ class Zone {
   Point place_;
 };
 
-// Has no routing of its own in the core, or none at all: whoever asked asks Python.
+// A zone without routing in the core, or without any: the caller asks Python.
 class UnroutedZone final : public Zone {
  public:
   UnroutedZone(Point place, std::int32_t size) : Zone(place), size_(size) {}

@@ -1,4 +1,4 @@
-// The zones of a platform, and where its hosts are in them.
+// The zones of a platform, and the positions of its hosts in them.
 #pragma once
 
 #include <array>
@@ -13,14 +13,14 @@
 
 namespace tisim {
 
-// Hosts with consecutive numbers that are consecutive vertices of a zone.
+// A range of hosts that are consecutive vertices of a zone.
 struct HostRun {
   std::int32_t first = 0;  // host
-  Point point;             // of that host
+  Point point;             // of the first host
 };
 
-// Routes that a zone declares to be taken in place of those that its routing gives, between
-// vertices of its own or zones at any depth in it.
+// Routes declared by a zone to override its routing, between its own vertices or zones at any depth
+// inside it.
 struct Bypasses {
   std::int32_t zone = 0;
   std::vector<Point> sources, destinations;
@@ -29,7 +29,7 @@ struct Bypasses {
 
 class ZoneTree {
  public:
-  // Outer zones come before inner ones; a parent's number is that in `place()`.
+  // Outer zones precede inner ones; a parent's number is that in `place()`.
   ZoneTree(std::vector<std::shared_ptr<const Zone>> zones, std::int32_t hosts,
            std::vector<HostRun> runs, std::vector<Bypasses> bypasses);
   ZoneTree(const ZoneTree&) = delete;
@@ -50,11 +50,11 @@ class ZoneTree {
   bool has_bypasses(std::int32_t zone) const {
     return !bypasses_.empty() && bypassed_[static_cast<std::size_t>(zone)];
   }
-  // False: the zone declares none between the two.
+  // Returns false if the zone declares none between the two.
   bool find_bypass(std::int32_t zone, Point source, Point destination, DeclaredRoute& bypass) const;
 
-  // The route between two hosts: puts its links into `links`, and returns its latency in seconds,
-  // or -1 where there is none. `latency_of`: that of each link.
+  // Finds the route between two hosts: stores its links in `links` and returns its latency in
+  // seconds, or -1 if there is none. `latency_of`: latency of each link.
   double route(std::int32_t source, std::int32_t destination, std::span<const double> latency_of,
                std::vector<std::int32_t>& links) const;
 
@@ -70,7 +70,7 @@ class ZoneTree {
   std::vector<HostRun> runs_;
   std::vector<Bypasses> declared_;
   std::map<BypassKey, DeclaredRoute> bypasses_;
-  std::vector<bool> bypassed_;  // zones that have some
+  std::vector<bool> bypassed_;  // zones with bypasses
   std::int64_t links_end_ = 0;
 };
 

@@ -30,7 +30,7 @@ DeclaredRoutes routes_of(const std::vector<Links>& routes, std::vector<Point> be
   return {offset, links, std::move(begin), std::move(end)};
 }
 
-// All hosts in one zone.
+// A tree with all hosts in one zone.
 ZoneTree tree_of(std::shared_ptr<const Zone> zone) {
   const std::int32_t hosts = zone->size();
   return ZoneTree({std::move(zone)}, hosts, {{0, {0, 0}}}, {});
@@ -92,7 +92,7 @@ TEST("zones: hosts and zones are vertices of zones") {
 }
 
 TEST("zones: a gateway outside its zone ends the search") {
-  // The way to either gateway would lead from one zone to the other again.
+  // The route to either gateway would lead from one zone back to the other.
   Zones zones{std::make_shared<FullZone>(Point{}, 2, Links{0}, Links{1},
                                          routes_of({{0}}, {{2, 0}}, {{1, 0}}))};
   for (std::int32_t vertex = 0; vertex < 2; ++vertex) {
