@@ -1,5 +1,5 @@
-// The actions of one resource, ordered by their finish: a binary heap that lies in place while it
-// has one action, as nearly always.
+// The actions of one resource, ordered by their finish: a binary heap, stored in place in the
+// common case of a single action.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@ namespace tisim {
 
 struct RunningAction {
   double finish;        // on the virtual clock of the resource
-  std::uint32_t order;  // in which the actions began
-  std::int32_t owner;   // whoever is told of the end
+  std::uint32_t order;  // order of starting
+  std::int32_t owner;   // notified of the end
 };
 
 class ActionList {
@@ -34,7 +34,7 @@ class ActionList {
     return first;
   }
 
-  // Takes the action of an owner out, wherever it is. False: there is none.
+  // Removes an owner's action. Returns false if it has none.
   bool remove(std::int32_t owner) {
     RunningAction* const running =
         std::find_if(actions_.begin(), actions_.end(),
@@ -45,15 +45,15 @@ class ActionList {
     return true;
   }
 
-  // In no particular order.
+  // Iterates in no particular order.
   const RunningAction* begin() const { return actions_.begin(); }
   const RunningAction* end() const { return actions_.end(); }
 
   bool is_heap() const { return std::is_heap(actions_.begin(), actions_.end(), later); }
 
  private:
-  // Among actions that end together, the one that began last goes first: SimGrid dates those of a
-  // host from the newest to the oldest.
+  // Of actions that end together, the last to begin goes first: SimGrid schedules those of a host
+  // from newest to oldest.
   static bool later(const RunningAction& a, const RunningAction& b) {
     return a.finish > b.finish || (a.finish == b.finish && a.order < b.order);
   }
@@ -61,8 +61,8 @@ class ActionList {
   ShortList<RunningAction> actions_;
 };
 
-// Takes the action that ends next out of a heap of actions, and all others that end with it, which
-// `ends(finish)` says. `take` is told of each.
+// Removes the action that ends next from a heap, and all others that end with it according to
+// `ends(finish)`. Calls `take` for each.
 template <class Actions, class Ends, class Take>
 void take_ended(Actions& actions, Ends ends, Take take) {
   do {

@@ -1,5 +1,5 @@
-// Actions ordered by their finish: a pairing heap (Fredman et al. 1986) through the actions
-// themselves, which lie in a pool.
+// Actions ordered by their finish: an intrusive pairing heap (Fredman et al. 1986) of actions in a
+// pool.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace tisim {
 
-// `Action` has `double finish` and `std::int32_t child, sibling`, both -1 when it is in no heap.
-// A heap is the number of its root, -1 when it is empty.
+// `Action` has `double finish` and `std::int32_t child, sibling`, both -1 if it is in no heap. A
+// heap is the number of its root, or -1 if empty.
 template <class Action>
 class PairingHeap {
  public:
@@ -22,10 +22,10 @@ class PairingHeap {
 
   void push(std::int32_t action) { root_ = root_ < 0 ? action : meld(root_, action); }
 
-  // The action that ends next.
+  // Removes and returns the action that ends next.
   std::int32_t take_first() {
     const std::int32_t taken = root_;
-    std::int32_t paired = -1;  // a list of heaps of two, the last first
+    std::int32_t paired = -1;  // list of pairwise melded heaps, in reverse order
     for (std::int32_t next = actions_[taken].child; next >= 0;) {
       const std::int32_t a = next;
       const std::int32_t b = actions_[a].sibling;
@@ -54,7 +54,7 @@ class PairingHeap {
     return taken;
   }
 
-  // Takes an action out, wherever it is. False: it is not in the heap.
+  // Removes an action at any position. Returns false if it is not in the heap.
   bool remove(std::int32_t action) {
     std::vector<std::int32_t> all;
     list(actions_, root_, all);

@@ -1,20 +1,20 @@
-// Resources of one kind whose actions progress, all on a resource at the same rate: computations on
-// the cores of a host, transfers from and to a disk.
+// Resources of one kind, each of whose actions progress at the same rate: computations on the cores
+// of a host, transfers from and to a disk.
 //
 // A policy defines the kind of resource. It has
 //   double rate(std::int32_t resource, double capacity, std::size_t actions) const
-//     units of work that each of so many actions does a second; where it depends on anything else,
-//     `disturb` says that this has changed;
+//     work per second of each of `actions` actions; if it depends on anything else, the caller
+//     reports changes of that by `disturb`;
 //   void set_end(std::int32_t resource, double date)
-//     notes when the next action of a resource ends: infinity when none of them moves;
+//     schedules the next end of an action of a resource: infinity if none progresses;
 //   void remove_end(std::int32_t resource)
-//     notes that a resource has no actions any more.
-// All is inline: the policy costs nothing. Flows over links share the virtual clock and the way in
-// which actions end (action_list.hpp), but their rates come from the max-min solver
+//     the resource has no actions left.
+// Everything is inline, so the policy has no cost. Flows over links share the virtual clock and the
+// ending of actions (action_list.hpp), but their rates come from the max-min solver
 // (network/flows.hpp).
 //
-// The class promises: after `settle`, the next end of every resource has been noted; no action is
-// lost; a virtual clock never goes back while there are actions.
+// Invariants: after `settle`, the next end of every resource is scheduled; no action is lost; a
+// virtual clock never goes back while there are actions.
 #pragma once
 
 #include <cmath>
@@ -34,8 +34,8 @@ namespace tisim {
 template <class Policy>
 class SharedResources {
  public:
-  // `capacities`: of each resource, units of work a second. Actions that end within `precision`,
-  // in seconds, of another end with it.
+  // `capacities`: work per second of each resource. Actions that end within `precision` seconds of
+  // another end with it.
   SharedResources(const std::vector<double>& capacities, double precision, Policy policy)
       : resources_(capacities.size()),
         is_stale_(capacities.size()),
@@ -44,7 +44,7 @@ class SharedResources {
     for (std::size_t i = 0; i < capacities.size(); ++i) resources_[i].capacity = capacities[i];
   }
 
-  // `owner` is told of the end.
+  // `owner` is notified of the end.
   void start(std::int32_t index, double work, std::int32_t owner, double now) {
     Resource& resource = at(index);
     if (resource.actions.empty()) {
@@ -56,14 +56,14 @@ class SharedResources {
     touch(index);
   }
 
-  // Dates the ends anew, after all changes of an instant.
+  // Reschedules the ends, after all changes of an instant.
   void settle(double now) {
     for (const std::int32_t index : stale_) date_end(index, now);
     stale_.clear();
   }
   bool is_settled() const { return stale_.empty(); }
 
-  // Appends the owners of the actions of a resource that end at `now`, to which one has been dated.
+  // Appends the owners of a resource's actions that end at `now`, the date of its next end.
   void collect_ended(std::int32_t index, double now, Stack<std::int32_t>& owners) {
     Resource& resource = at(index);
     resource.clock.advance(resource.rate, now);
@@ -74,7 +74,7 @@ class SharedResources {
     if (!resource.actions.empty()) touch(index);
   }
 
-  // From now on the resource can do so much; `settle` follows.
+  // Sets the capacity of a resource; `settle` must follow.
   void set_capacity(std::int32_t index, double capacity, double now) {
     Resource& resource = at(index);
     resource.clock.advance(resource.rate, now);
@@ -82,7 +82,7 @@ class SharedResources {
     touch(index);
   }
 
-  // The policy gives the actions of a resource another rate from now on; `settle` follows.
+  // The policy's rate for a resource changes from `now`; `settle` must follow.
   void disturb(std::int32_t index, double now) {
     Resource& resource = at(index);
     if (resource.actions.empty()) return;
@@ -93,12 +93,12 @@ class SharedResources {
   const Policy& policy() const { return policy_; }
   std::size_t actions(std::int32_t index) const { return at(index).actions.size(); }
 
-  // Takes the action of an owner out; nobody is told. False: there is none.
+  // Removes an owner's action without notification. Returns false if it has none.
   bool drop(std::int32_t index, std::int32_t owner, double now) {
     Resource& resource = at(index);
     if (!resource.actions.remove(owner)) return false;
     resource.clock.advance(resource.rate, now);
-    date_end(index, now);  // at once: the end that was dated may be of this instant
+    date_end(index, now);  // at once: the scheduled end may be at this instant
     return true;
   }
 
@@ -107,8 +107,8 @@ class SharedResources {
     for (const RunningAction& action : at(index).actions) owners.push_back(action.owner);
   }
 
-  // Calls f(owner, seconds) for each action of a resource: when it ends at the present rate,
-  // counted from `now`. All is settled.
+  // Calls f(owner, seconds) for each action of a resource, with the time from `now` to its end at
+  // the current rate. Requires that all is settled.
   template <class F>
   void for_each_end(std::int32_t index, double now, F f) const {
     const Resource& resource = at(index);
@@ -117,7 +117,7 @@ class SharedResources {
     }
   }
 
-  // Appends the resources that have actions but no capacity.
+  // Appends the resources that have actions but zero capacity.
   void list_starved(std::vector<std::int32_t>& starved) const {
     for (std::size_t i = 0; i < resources_.size(); ++i) {
       if (resources_[i].capacity <= 0 && !resources_[i].actions.empty()) {
@@ -126,8 +126,8 @@ class SharedResources {
     }
   }
 
-  // Throws BrokenInvariant where actions are out of order or late, or a rate is wrong. To be called
-  // when everything is settled.
+  // Throws BrokenInvariant if actions are out of order or overdue, or a rate is wrong. Requires
+  // that everything is settled.
   void verify(double now) const {
     ensure(stale_.empty(), "a resource has not been settled");
     for (std::size_t i = 0; i < resources_.size(); ++i) {
@@ -137,12 +137,12 @@ class SharedResources {
   }
 
  private:
-  friend struct ResourceTampering;  // corrupts the state, to see `verify` object
+  friend struct ResourceTampering;  // corrupts the state to test `verify`
 
   struct Resource {
     double capacity = 0.0;
     VirtualClock clock;
-    double rate = 0.0;  // that each action gets
+    double rate = 0.0;  // of each action
     ActionList actions;
   };
   static_assert(sizeof(Resource) == 56);  // there may be a million of them
@@ -159,7 +159,7 @@ class SharedResources {
     stale_.push_back(index);
   }
 
-  // The clock is right.
+  // Reschedules the next end; the clock must be up to date.
   void date_end(std::int32_t index, double now) {
     Resource& resource = at(index);
     is_stale_[static_cast<std::size_t>(index)] = false;
@@ -187,15 +187,15 @@ class SharedResources {
     ensure_of(std::isfinite(resource.rate) && resource.rate >= 0, index, "its rate is none");
     VirtualClock clock = resource.clock;
     clock.advance(resource.rate, now);
-    // Actions that end within the precision end now, because dates round.
+    // Actions that end within the precision end now, because dates are rounded.
     const double late = (2 * precision_ + now * 1e-12) * resource.rate;
     ensure_of(resource.actions.first_finish() >= clock.done - late, index,
               "the end of an action has been missed");
   }
 
   std::vector<Resource> resources_;
-  std::vector<bool> is_stale_;  // of each resource: its next end must be dated anew
-  Stack<std::int32_t> stale_;   // those resources
+  std::vector<bool> is_stale_;  // by resource: its next end must be rescheduled
+  Stack<std::int32_t> stale_;   // the stale resources
   double precision_;
   Policy policy_;
   std::uint32_t order_ = 0;

@@ -19,8 +19,8 @@ struct ResourceTampering {
 
 namespace {
 
-// A disk as a third user of resources: what is read, and what is written, shares a bandwidth of its
-// own. Disk i is the resources 2 i (reading) and 2 i + 1 (writing).
+// A disk as a third user of resources: reads and writes each share their own bandwidth. Disk i is
+// the resources 2 i (reads) and 2 i + 1 (writes).
 class Disks {
  public:
   Disks(double read_bandwidth, double write_bandwidth, std::size_t count = 1)
@@ -33,7 +33,7 @@ class Disks {
     channels_.start(2 * disk + 1, bytes, owner, now);
   }
 
-  // When each owner is told, from `now` on.
+  // Returns when each owner is notified, starting from `now`.
   std::map<std::int32_t, double> run(double now) {
     constexpr double kNever = std::numeric_limits<double>::infinity();
     std::map<std::int32_t, double> ended_at;
@@ -73,7 +73,7 @@ class Disks {
     return all;
   }
 
-  std::map<std::int32_t, double> ends_;  // of each channel that moves something
+  std::map<std::int32_t, double> ends_;  // by channel with actions
   SharedResources<Channels> channels_;
 };
 

@@ -1,8 +1,8 @@
-// A clock that counts what each of the actions that share a resource has done.
+// A clock that counts the progress of each of the actions that share a resource.
 //
-// All actions progress at one common *rate*, so that a change of the rate costs nothing for each
-// action: an action that starts is given the reading of the clock at which it ends, and the order
-// in which actions end does not depend on the rate.
+// All actions progress at one common *rate*, so a change of the rate costs nothing per action: an
+// action that starts is assigned the clock reading at which it ends, and the order of the ends does
+// not depend on the rate.
 #pragma once
 
 #include <limits>
@@ -14,10 +14,10 @@
 namespace tisim {
 
 struct VirtualClock {
-  double done = 0.0;     // units of work of each action, since the resource was idle
-  double updated = 0.0;  // seconds, when that was right
+  double done = 0.0;     // work done by each action since the resource was idle
+  double updated = 0.0;  // date of `done`, seconds
 
-  // Moves the clock on to `now`, at the rate of the time since then.
+  // Advances the clock to `now`, at the rate since `updated`.
   void advance(double rate, double now) {
 #ifdef TISIM_VERIFY
     ensure(now >= updated && rate * (now - updated) >= 0, "a virtual clock goes back");
@@ -26,21 +26,22 @@ struct VirtualClock {
     updated = now;
   }
 
-  // Begins anew, when no action is there.
+  // Restarts the clock of a resource without actions.
   void restart(double now) {
     done = 0.0;
     updated = now;
   }
 
-  // When it reads `finish` at a rate from now on: `now` if it does already, infinity if it never
-  // does. The clock may be older than `now` while its rate has not changed: dates are absolute.
+  // Returns the date at which it reads `finish` at a rate: `now` if it already does, infinity if it
+  // never does. `updated` may be before `now` if the rate has not changed since: dates are
+  // absolute.
   double date_of(double finish, double rate, double now) const {
     const double left = finish - done;
     if (left <= 0) return now;
     return rate > 0 ? updated + left / rate : std::numeric_limits<double>::infinity();
   }
 
-  // Seconds from `now` on until it reads `finish`, at the rate that it has had since `updated`.
+  // Seconds from `now` until it reads `finish`, at the rate since `updated`.
   double seconds_to(double finish, double rate, double now) const {
     return (finish - done) / rate - (now - updated);
   }

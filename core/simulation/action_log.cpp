@@ -14,7 +14,7 @@ std::int64_t bytes_of(std::span<const double> counts, std::int64_t width) {
   return static_cast<std::int64_t>(std::accumulate(counts.begin(), counts.end(), 0.0)) * width;
 }
 
-// Bytes that a rank sends and receives by its arguments. `number`: of the rank in the communicator.
+// Bytes that a rank sends and receives by its arguments. `number`: its rank in the communicator.
 void note_sizes(ActionStart& action, const Call& call, std::int32_t number) {
   const CollectiveCall decoded(call, action.members);
   action.bytes = action.received = 0;
@@ -61,7 +61,7 @@ void note_sizes(ActionStart& action, const Call& call, std::int32_t number) {
   }
 }
 
-// A handle is not a rank, and the number of a call no size.
+// A file handle is not logged as a rank, nor the number of a call as a size.
 void note_file(ActionStart& action, const Op& op) {
   action.operation = static_cast<std::int8_t>(file_call_of(op));
   const Operation call = own_part_of(file_call_of(op));
@@ -115,7 +115,7 @@ void ActionLog::begin(Rank& rank, std::int32_t index, const Op& op, std::uint8_t
   runtime_.log.begin_action(action);
 }
 
-// A wait or test by number shows the key of its request.
+// Logs the request key of a wait or test by number.
 void ActionLog::note_key(Rank& rank, ActionStart& action) {
   action.bytes = kAnySource;
   const std::int32_t request = names_one_request(rank.op.kind) ? mpi_.requests.named(rank) : -1;
@@ -127,7 +127,7 @@ void ActionLog::note_key(Rank& rank, ActionStart& action) {
   action.comm = mpi_.requests[request].comm;
 }
 
-// True if the rank's operation waits for a request, or tests one, and there is none.
+// Returns true if the rank's operation waits for or tests a request that does not exist.
 bool ActionLog::finds_no_request(Rank& rank) {
   const KindTraits& traits = traits_of(rank.op.kind);
   switch (traits.role) {

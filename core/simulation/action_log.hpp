@@ -1,4 +1,4 @@
-// Says in the event log which actions ranks begin.
+// Records the actions of ranks in the event log.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ class ActionLog {
   ActionLog(const Runtime& runtime, Mpi& mpi) : runtime_(runtime), mpi_(mpi) {}
 
   bool is_open() const { return runtime_.log.is_open(); }
-  // The rank begins an operation; level 0: a line of its trace, 1: a part of a collective.
+  // Logs the begin of an operation; level 0: a line of the trace, 1: part of a collective.
   void begin(Rank& rank, std::int32_t index, const Op& op, std::uint8_t level);
-  // It begins nothing more of that level.
+  // No further operation of that level begins.
   void end(Rank& rank, std::int32_t index, std::uint8_t level) { begin(rank, index, Op{}, level); }
 
  private:

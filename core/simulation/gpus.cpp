@@ -37,8 +37,8 @@ bool Gpus::end(std::int32_t activity) {
   under_way_.erase(entry);
   double date = runtime_.clock.now();
   if (meeting == kDate) {
-    if (activity != next_activity_) return true;  // an earlier date has come since
-    // Dates that are closer than the precision of the clock are one instant.
+    if (activity != next_activity_) return true;  // superseded by an earlier date
+    // Dates closer than the clock's precision are the same instant.
     date = std::max(date, next_);
     next_ = kNeverNext;
     next_activity_ = kNoActivity;
@@ -53,7 +53,7 @@ bool Gpus::end(std::int32_t activity) {
   return true;
 }
 
-// Lets the graph act, and then tells the network and ranks of it.
+// Advances the graph, then forwards the effects to the network and the ranks.
 template <class Act>
 void Gpus::follow(Act act) {
   try {

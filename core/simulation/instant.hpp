@@ -1,12 +1,12 @@
-// The order of one instant, and the step to the next.
+// The order of events within one instant, and the step to the next.
 //
-// At an instant happens, in this order, until nothing is left:
-//   1. What changes or fails (PlatformChanges).
-//   2. What ends: computations, reads and writes of disks, sleeps and latencies, as the agenda has
-//      them; then transfers, in the order in which they started. Each wakes whoever waits for it.
-//   3. Whoever was woken acts, in the order of waking, each until it blocks (Simulation::run).
-//   4. What this has moved is dated anew: sleeps first, the last one first, then computations, then
-//      disks, then transfers, whose links are shared once (`settle`).
+// An instant repeats the following steps, in this order, until nothing is left:
+//   1. Changes and failures (PlatformChanges).
+//   2. Ends: computations, disk accesses, sleeps and latencies, in the order of the agenda; then
+//      transfers, in starting order. Each wakes its waiting owner.
+//   3. Woken ranks act in the order of waking, each until it blocks (Simulation::run).
+//   4. Affected events are rescheduled: sleeps, the last first; then computations; then disks; then
+//      transfers, whose link shares are computed once (`settle`).
 // Ends of computations and sleeps that are closer than the precision happen together; so do
 // latencies. Ends of transfers do not.
 #pragma once
@@ -39,20 +39,21 @@ class Instant {
         messages_(messages),
         rounds_(rounds) {}
 
-  // Dates what the acts of this instant have moved.
+  // Reschedules the events affected by this instant.
   void settle();
-  // When something happens next, if nobody outside acts before; infinite: never. All is settled.
+  // Returns the date of the next event if no caller intervenes; infinite if none. Requires that all
+  // is settled.
   double next(double until) { return changes_.bring_forward(next_end(), until); }
-  // Nothing happens before `date`.
+  // Advances the clock to `date`, before which no event occurs.
   void idle_until(double date) {
     clock_.move_to(date);
     changes_.apply();
   }
-  // Moves the clock to the date of `next` and wakes whoever waits for what ends then.
+  // Advances the clock to the date of `next` and wakes the owners of whatever ends then.
   void advance_to(double date);
 
 #ifdef TISIM_VERIFY
-  // Transfers that end together are told of in a drawn order.
+  // Reports transfers that end together in a random order.
   void draw_order(std::uint32_t seed) { order_.draw(seed); }
 #endif
 

@@ -6,12 +6,12 @@
 
 namespace tisim {
 
-// A switch over roles or phases names each of them, so that a new one does not compile
-// before it stands here.
+// A switch over roles or phases must name each of them, so that a new one does not compile unless
+// handled here.
 #pragma GCC diagnostic error "-Wswitch-enum"
 
 namespace {
-// True if operations were inserted that belong to the previous one.
+// Returns true if operations were inserted that belong to the previous one.
 bool has_inserted(const Rank& rank) {
   return rank.cursor < rank.buffer.size() && (rank.buffer[rank.cursor].flags & kContinuation) != 0;
 }
@@ -37,7 +37,7 @@ bool Interpreter::run(std::int32_t index) {
       return true;
     }
     if (runtime_.log.is_full()) {
-      // It goes on from here as soon as there is room.
+      // The rank resumes here once the log has room.
       runtime_.log.stop_rank(index, runtime_.clock.now());
       rank.phase = Phase::between_operations;
       runtime_.clock.ready().put_first(index);
@@ -57,7 +57,7 @@ bool Interpreter::resume(Rank& rank, std::int32_t index) {
   return proceed(rank, index);
 }
 
-// Takes the rank's next operation; false at the end of a schedule.
+// Takes the rank's next operation. Returns false at the end of a schedule.
 bool Interpreter::fetch(Rank& rank, std::int32_t index) {
   rank.phase = Phase::between_operations;
   if (rank.schedule >= 0) {
@@ -85,15 +85,15 @@ bool Interpreter::end_schedule(Rank& rank, std::int32_t index) {
   return is_of_file ? files_.next_stage(rank, index) : mpi_.creation.next_stage(rank, index);
 }
 
-// Ranks do not notice at one instant that a barrier is over.
+// Ranks leave a barrier at slightly different times.
 void Interpreter::leave(const Rank& rank, std::int32_t index) {
   if (runtime_.model.jitter_barrier <= 0 || rank.op.kind != Kind::collective) return;
   if (runtime_.jobs.call_of(rank).operation != Operation::barrier) return;
   mpi_.jitter.leave(index, runtime_.clock.now());
 }
 
-// A rank that is late after a barrier asks late: it reads what others ask meanwhile. What it sends
-// without asking is not late, or barriers and short messages would take longer than they do.
+// A rank delayed after a barrier delays its rendezvous requests: it reads those of other ranks
+// meanwhile. Detached sends are not delayed, or barriers and short messages would take too long.
 bool Interpreter::is_late(Rank& rank, std::int32_t index) {
   if (runtime_.model.jitter_barrier <= 0 || rank.op.peer == kProcNull ||
       mpi_.protocol.is_detached(rank.op)) {
@@ -183,7 +183,7 @@ bool Interpreter::begin(Rank& rank, std::int32_t index) {
   fail_impossible("an operation of kind", static_cast<unsigned>(rank.op.kind));
 }
 
-// The next step of an operation when the rank is woken.
+// Executes the next step of an operation when the rank is woken.
 bool Interpreter::proceed(Rank& rank, std::int32_t index) {
   switch (rank.phase) {
     case Phase::computing:
@@ -236,7 +236,7 @@ bool Interpreter::proceed(Rank& rank, std::int32_t index) {
       lifetime_.finish_killed(rank, index);
       return false;
     case Phase::dead:
-      return false;  // what it waited for has ended after it
+      return false;  // its wait ended after its death
     case Phase::between_operations:
       return true;
     case Phase::posted:
@@ -253,7 +253,7 @@ bool Interpreter::proceed(Rank& rank, std::int32_t index) {
 }
 
 bool Interpreter::compute(Rank& rank, std::int32_t index) {
-  // The flops of a reduction take their time in any case, as in SimGrid.
+  // The flops of a reduction always take time, as in SimGrid.
   const bool simulated =
       runtime_.model.simulate_computation || (rank.op.flags & kContinuation) != 0;
   if ((rank.op.flags & kThreaded) != 0) return compute_in_threads(rank, index, simulated);
@@ -263,8 +263,8 @@ bool Interpreter::compute(Rank& rank, std::int32_t index) {
   return false;
 }
 
-// On `cores` cores the threads take as long as the one that computes most, or as all of them take
-// when the cores are never idle. Each core is a computation that shares the host with others.
+// On `cores` cores the threads take as long as the one with the most work, or as all of them with
+// no core idle, whichever is longer. Each core is a computation that shares the host.
 bool Interpreter::compute_in_threads(Rank& rank, std::int32_t index, bool simulated) {
   const Op threads = mpi_.source.next(rank);
   if (threads.kind != Kind::threads) throw std::logic_error("a computation lacks its threads");
@@ -284,7 +284,7 @@ bool Interpreter::sleep(Rank& rank, std::int32_t index) {
   return false;
 }
 
-// Somebody outside carries out the operation, and drives the rank meanwhile.
+// An external driver executes the operation and advances the rank in the meantime.
 bool Interpreter::ask_action(Rank& rank, std::int32_t index) {
   rank.since = runtime_.clock.now();
   rank.phase = Phase::custom;

@@ -1,5 +1,5 @@
-// Executes the operations of a rank until it has to wait: says which class carries out which
-// operation, and what follows when the rank is woken.
+// Executes the operations of a rank until it blocks: dispatches each operation to the class that
+// implements it, and continues it when the rank is woken.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ class Interpreter {
         actions_(actions),
         completions_(completions) {}
 
-  // The rank was woken. False: somebody outside has to do something first, see `Interruption`.
+  // Runs a woken rank. Returns false if the caller must act first, see `Interruption`.
   bool run(std::int32_t rank);
 
  private:
-  // True if the operation is done; otherwise the rank's phase gives the next step.
+  // Returns true if the operation is done; otherwise the rank's phase gives the next step.
   bool resume(Rank& rank, std::int32_t index);
   bool begin(Rank& rank, std::int32_t index);
   bool proceed(Rank& rank, std::int32_t index);

@@ -25,7 +25,7 @@ TEST("what is being transferred from a rank that dies is lost") {
 TEST("a rank that is woken without a reason is an error, not a step") {
   Replay replay({{"recv 1 0 10"}, {"sleep 1"}});
   CHECK(replay.run().stop == Stop::deadlock);
-  SimulationTesting::clock(replay.simulation).wake(1);  // has finished
+  SimulationTesting::clock(replay.simulation).wake(1);  // already finished
   CHECK_THROWS(replay.simulation.run(), std::logic_error, "cannot be woken in phase");
 }
 
@@ -155,7 +155,7 @@ struct SteadyReplay {
 
 bool near(double a, double b) { return std::abs(a - b) <= 1e-9 * std::abs(b); }
 
-// True if all numbers of the ranks are those of a replay that skips nothing.
+// Returns true if all results of the ranks match those of a replay without skipping.
 bool agree(const std::vector<Program>& programs, const SteadyReplay& skipping) {
   const SteadyReplay whole(programs, 0);
   bool same = near(skipping.simulation.now(), whole.simulation.now());
@@ -173,7 +173,7 @@ const std::vector<Program> kRing = {repeated({"compute 3", "send 1 0 500", "recv
                                     repeated({"recv 0 0 500", "sleep 1", "send 0 0 500"}, 2000)};
 
 TEST("what is under way for longer than an iteration keeps it from being skipped") {
-  // A message that takes 200 iterations; its link slows the others only while it moves.
+  // A message that takes 200 iterations and slows the other flows on its link only while it moves.
   std::vector<Program> programs = kRing;
   programs[0] = joined({"isend 1 7 2000000"}, joined(programs[0], {"waitall"}));
   programs[1] = joined({"irecv 0 7 2000000"}, joined(programs[1], {"waitall"}));
@@ -182,7 +182,7 @@ TEST("what is under way for longer than an iteration keeps it from being skipped
 }
 
 TEST("where nothing repeats little is looked at, however long the program is") {
-  // A queue that grows without end; loops of two operations.
+  // A queue that grows without bound; loops of two operations.
   const std::uint32_t turns = campaign(2000, 20000);
   const std::vector<Program> programs = {repeated({"compute 1", "send 1 0 10"}, turns),
                                          repeated({"recv 0 0 10", "compute 2"}, turns)};

@@ -1,4 +1,4 @@
-// Changes of hosts and links while a simulation runs: profiles and failures.
+// Changes of hosts and links during a simulation: profiles and failures.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@
 
 namespace tisim {
 
-// Failures of hosts, links and ranks (ADR 15). A rank dies with its host. Transfers over a link
-// that goes off, or to or from a rank that dies, are lost.
+// Failures of hosts, links and ranks (ADR 15). A rank dies with its host. Transfers over a failed
+// link, or from or to a dead rank, are lost.
 struct Death {
   std::int32_t rank = 0;
   double date = 0.0;      // seconds
-  std::int32_t host = 0;  // that was turned off, -1: the rank was killed at a given time
+  std::int32_t host = 0;  // the failed host; -1: the rank was killed at a given time
 };
 
 class Failures {
@@ -38,14 +38,14 @@ class Failures {
 
   void turn_link(std::int32_t link, bool on);
   void turn_host(std::int32_t host, bool on);
-  // `host`: what the rank dies with, -1: nothing else. It is woken once more, to be closed.
+  // `host`: the failed host of the rank, or -1. The rank is woken once more to be closed.
   void kill(std::int32_t rank, std::int32_t host);
 
-  // True if a rank that starts now would start on a host that is off.
+  // Returns true if a rank that starts now would start on a failed host.
   bool is_host_off(std::int32_t host) const { return transfers_.is_host_off(host); }
   const std::vector<Death>& deaths() const { return deaths_; }
 
-  // Ranks that have died stay dead. Throws BrokenInvariant.
+  // Checks that dead ranks stay dead. Throws BrokenInvariant.
   void verify() const;
 
  private:
@@ -59,8 +59,8 @@ class Failures {
   std::vector<Death> deaths_;
 };
 
-// Applies what changes while a simulation runs: the profiles of hosts and links, and ranks that are
-// killed at a date.
+// Applies changes during a simulation: the profiles of hosts and links, and ranks killed at given
+// dates.
 class PlatformChanges {
  public:
   PlatformChanges(const PlatformData& platform, Clock& clock, Cpu& cpu, Network& network,
@@ -68,15 +68,15 @@ class PlatformChanges {
   PlatformChanges(const PlatformChanges&) = delete;
   PlatformChanges& operator=(const PlatformChanges&) = delete;
 
-  // The rank dies at a date, if it has not finished before.
+  // Kills the rank at a date, unless it has finished before.
   void kill_at(std::int32_t rank, double date);
-  // When something happens that moves the clock: at `date`, or earlier, when something changes.
-  // Changes alone do not keep a simulation going that runs for ever (`until`), but those that help
-  // somebody who waits without any speed or bandwidth do.
+  // Returns the date of the next event: `date`, or an earlier change. Changes alone do not keep an
+  // unlimited run (`until`) going, unless they give speed or bandwidth to an action or flow that
+  // has none.
   double bring_forward(double date, double until) const {
     return changes_ ? date_before(date, until) : date;
   }
-  // Does what is due.
+  // Applies all changes that are due.
   void apply() {
     if (next_ <= clock_.now()) apply_due();
   }
@@ -95,7 +95,7 @@ class PlatformChanges {
   Network& network_;
   Transfers& transfers_;
   Failures& failures_;
-  std::unique_ptr<Changes> changes_;  // null: nothing ever changes
+  std::unique_ptr<Changes> changes_;  // null: nothing changes
   double next_ = std::numeric_limits<double>::infinity();
 };
 

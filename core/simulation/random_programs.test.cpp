@@ -1,6 +1,6 @@
-// Random programs that always end: each is replayed to its end with all invariants checked, after
-// every instant where the core is built with TISIM_VERIFY. Such a core also draws the order of what
-// happens together, which must not change when a rank ends.
+// Random programs that always terminate: each is replayed with all invariants checked, after every
+// instant if the core is built with TISIM_VERIFY. Such a core also randomises the order of
+// simultaneous events, which must not change when a rank ends.
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -17,8 +17,8 @@ namespace {
 
 const std::uint32_t kPrograms = campaign(50, 200);
 
-// A program is drawn as one sequence of events. Both sides of a message are written at its event,
-// so the ranks can always go on in the order of the sequence, and no program hangs.
+// A program is generated as one sequence of events. Both sides of a message are written at its
+// event, so the ranks can always advance in the order of the sequence, and no program deadlocks.
 class RandomProgram {
  public:
   explicit RandomProgram(std::uint32_t seed)
@@ -31,10 +31,10 @@ class RandomProgram {
     machine_.model.detached_threshold = 1 << below(20);
   }
 
-  // The answers to collectives are a dissemination, whose messages double from round to round.
-  // When each rank ends, seconds; empty when the program hangs. `order`: the seed of the order of
-  // what happens together, 0: it is not drawn.
-  // `rendezvous`: over FIFO connections; null: messages share the links.
+  // Collectives are answered with a dissemination algorithm, whose messages double each round.
+  // Returns when each rank ends, seconds; empty if the program deadlocks. `order`: seed of the
+  // order of simultaneous events, 0: not randomised. `rendezvous`: over FIFO connections; null:
+  // messages share the links.
   std::vector<double> replay([[maybe_unused]] std::uint32_t order = 0,
                              const char* rendezvous = nullptr) const {
     Model model = machine_.model;
@@ -90,7 +90,7 @@ class RandomProgram {
     }
   }
 
-  // A tag belongs to one message, so that a receive from anywhere can have no other.
+  // Each tag belongs to one message, so a receive from any source has only one match.
   void add_message(int from, int to) {
     static const std::vector<std::string> kSends = {"send", "isend", "isend", "ssend", "issend"};
     const std::string tag = std::to_string(++messages_);
@@ -98,7 +98,7 @@ class RandomProgram {
     const std::string rest = " " + tag + " " + std::to_string(below(1 << (1 + below(22)))) + " 0";
     const std::string source = std::to_string(below(4) == 0 ? kAnySource : from);
     const std::string& send = kSends[size(below(static_cast<int>(kSends.size())))];
-    // The receive of a message is posted first, later, or waited for at once.
+    // The receive is posted before the send, after it, or waited for at once.
     const bool early = below(2) == 0;
     if (early) say(to, "irecv " + source + rest);
     say(from, send + " " + std::to_string(to) + rest);
@@ -109,7 +109,7 @@ class RandomProgram {
     if (early && below(4) == 0) say(to, "request_free " + source + key);
   }
 
-  // One end of a message without the other.
+  // One side of a message without the other.
   void add_cancelled(int from, int to) {
     const std::string tag = std::to_string(++messages_);
     const std::string rest = " " + tag + " 1000 0";
@@ -189,7 +189,7 @@ TEST("random programs end at the same times in whatever order simultaneous event
 }
 
 TEST("a drawn order decides who wins a race") {
-  // Two ranks send to one at the same time; another rank learns when the first message is there.
+  // Two ranks send to one at the same time; another rank shows which message arrived first.
   int short_first = 0, long_first = 0;
   for (std::uint32_t order = 1; order <= 20; ++order) {
     Replay replay({{"recv -555 0 9000", "send 3 0 0", "recv -555 0 9000"},
@@ -219,7 +219,7 @@ std::vector<double> replay_training(const training::Machine& machine,
   return ends;
 }
 
-// Many flows at one link, which the solver keeps as a bottleneck, and large components.
+// Many flows on one link, which the solver treats as a bottleneck, and large components.
 TEST("programs of many ranks end at the same times in whatever order simultaneous events happen") {
   constexpr int kHosts = 24;
   for (const training::Machine& machine : {training::ClusterBuilder(kHosts).with_backbone(),

@@ -18,7 +18,7 @@ bool RankLifetime::start(Rank& rank, std::int32_t index) {
   return false;
 }
 
-// The time that the start of a rank takes by smpi/init. True: none, it begins with its trace.
+// Starts the delay of smpi/init. Returns true if there is none and the rank begins its trace.
 bool RankLifetime::enter_init(Rank& rank, std::int32_t index) {
   rank.phase = Phase::between_operations;
   if (runtime_.model.init_sleep <= 0) return true;
@@ -31,7 +31,7 @@ bool RankLifetime::enter_init(Rank& rank, std::int32_t index) {
 bool RankLifetime::finish(Rank& rank, std::int32_t index) {
   mpi_.requests.list_freed(rank);
   if (rank.pending.first >= 0) {
-    --rank.cursor;  // the end comes again
+    --rank.cursor;  // the end is processed again
     return mpi_.waits.wait_pending(rank, index);
   }
   if (runtime_.model.barrier_finalization && !rank.final_barrier && !rank.driven) {
@@ -46,7 +46,7 @@ bool RankLifetime::finish(Rank& rank, std::int32_t index) {
   return false;
 }
 
-// The barrier, then the end again.
+// Inserts the barrier, followed by the end again.
 void RankLifetime::insert_final_barrier(Rank& rank) {
   rank.final_barrier = true;
   --rank.cursor;

@@ -1,4 +1,4 @@
-// How ranks start and end.
+// Start and end of ranks.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace tisim {
 
-// A simulation's message to whoever runs it: something that was waited for is over.
+// Notification of a simulation's caller that an awaited event has occurred.
 enum class CompletionType : std::uint8_t {
-  activity,         // a computation or transfer that was posted from outside
-  failed_activity,  // one that has failed
-  rank,             // the operation that was posted to a rank
+  activity,         // a computation or transfer posted by the caller
+  failed_activity,  // such an activity that failed
+  rank,             // the operation posted to a rank
   job               // all ranks of a job have finished
 };
 
@@ -34,16 +34,17 @@ class RankLifetime {
         actions_(actions),
         completions_(completions) {}
 
-  // A rank that follows a trace starts after so many seconds.
+  // Schedules the start of a rank that follows a trace, after a delay in seconds.
   void schedule_start(std::int32_t index, double delay);
-  // Now; on a host that is off it dies at once. True: it goes on with its trace.
+  // Starts the rank now; on a failed host it dies at once. Returns true if it continues with its
+  // trace.
   bool start(Rank& rank, std::int32_t index);
-  // The time of MPI_Init is over.
+  // Called at the end of MPI_Init.
   void finish_init(Rank& rank) const { rank.other += runtime_.clock.now() - rank.since; }
-  // The rank's trace is over. What is pending is waited for; then comes the barrier of
-  // MPI_Finalize, where there is one (smpi/barrier-finalization).
+  // Called at the end of the rank's trace. Waits for pending requests, then for the barrier of
+  // MPI_Finalize, if enabled (smpi/barrier-finalization).
   bool finish(Rank& rank, std::int32_t index);
-  // A rank that was killed is dead.
+  // Marks a killed rank as dead.
   void finish_killed(Rank& rank, std::int32_t index);
 
  private:

@@ -11,8 +11,8 @@ namespace tisim {
 
 namespace {
 
-// Limits the real time of a run; the results do not depend on it. Reads the clock now and then
-// only.
+// Limits the wall-clock time of a run; results do not depend on it. Reads the clock only at
+// intervals.
 class WallClockLimit {
  public:
   explicit WallClockLimit(double seconds) : limited_(seconds < kUnlimited) {
@@ -25,7 +25,7 @@ class WallClockLimit {
   using RealClock = std::chrono::steady_clock;
   using Seconds = std::chrono::duration<double>;
   static constexpr double kUnlimited = 1e6;  // seconds
-  static constexpr unsigned kChecks = 16;    // before the real clock is asked
+  static constexpr unsigned kChecks = 16;    // checks per reading of the real clock
   bool limited_;
   unsigned checks_ = 0;
   RealClock::time_point end_;
@@ -78,7 +78,7 @@ Stop Simulation::run(double until, double wall_clock_limit, bool including) {
     }
     clock_.ready().clear();
     if (log_.is_full()) return Stop::event_log_full;
-    // Whoever outside acts at this instant does so before the network is shared anew.
+    // The caller acts at this instant before the shares are recomputed.
     if (clock_.now() >= until) return Stop::time;
     instant_.settle();
     if (kVerifies) verify();
@@ -91,7 +91,7 @@ Stop Simulation::run(double until, double wall_clock_limit, bool including) {
   }
 }
 
-// A rank or activity that was woken acts. False: the run stops.
+// Runs a woken rank or ends a woken activity. Returns false if the run stops.
 bool Simulation::act(std::int32_t owner, Stop* stop) {
   if (owner < 0) {
     const bool failed = activities_.finish(~owner);
@@ -110,7 +110,7 @@ bool Simulation::act(std::int32_t owner, Stop* stop) {
   return false;
 }
 
-// Nothing happens any more up to a date.
+// No events occur up to a date.
 Stop Simulation::stop_without_events(double until) {
   if (until < kNever) {
     instant_.idle_until(until);
@@ -127,7 +127,7 @@ void Simulation::skip_steady(double tolerance) {
   mpi_.source.observe_loops(steady_->loops());
 }
 
-// Notes receives from any source in the schedule that was asked for.
+// Records receives from any source in the requested schedule.
 void Simulation::note_sources(std::span<const std::int32_t> peers) {
   if (std::find(peers.begin(), peers.end(), kAnySource) == peers.end()) return;
   steady_->loops().note_any_source(question().rank, ranks_[question().rank].collective.line);
@@ -179,8 +179,8 @@ void Simulation::post(std::int32_t index, const Op& op) {
   make_ready(index);
 }
 
-// A rank that was just woken goes on before the others that were woken with it, as it would if its
-// next operation came from a trace.
+// Puts a rank that was just woken before the others woken with it, as if its next operation came
+// from a trace.
 void Simulation::make_ready(std::int32_t index) {
   if (index == next_to_act_ || next_to_act_ == kAnyRank) {
     clock_.ready().put_first(index);
@@ -190,7 +190,7 @@ void Simulation::make_ready(std::int32_t index) {
   }
 }
 
-// The receiving half lies where a trace would have it: next in the rank's buffer.
+// The receiving half goes where a trace would put it: next in the rank's buffer.
 void Simulation::post_sendrecv(std::int32_t index, const Op& op, const Op& half) {
   ranks_[index].insert({&half, 1});
   post(index, op);
@@ -278,7 +278,7 @@ void Simulation::draw_order(std::uint32_t seed) {
 #endif
 
 void Simulation::verify() const {
-  const double now = clock_.now();  // what was skipped has no date in the core
+  const double now = clock_.now();  // skipped time has no date in the core
   clock_.verify();
   if (cpu_.is_settled()) cpu_.verify(now);
   if (disks_.is_settled()) disks_.verify(now);

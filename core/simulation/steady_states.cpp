@@ -12,7 +12,7 @@ namespace tisim {
 
 namespace {
 
-// Hashes numbers one after the other.
+// Hashes a sequence of numbers.
 class StateHash {
  public:
   template <class... Numbers>
@@ -65,8 +65,8 @@ void add(StateHash& hash, const Mpi& mpi, std::int32_t request) {
 void add(StateHash& hash, const Mpi& mpi, const Rank& rank, const LoopPosition& loop) {
   hash.add(rank.phase, rank.stage, rank.final_barrier, rank.waiting_side, rank.awaited,
            rank.pending.collectives, rank.epoch, rank.starting, rank.ready.size());
-  // Where it is in its buffer depends on how long the batches before were, which comes back after
-  // many turns only.
+  // The absolute buffer position depends on the lengths of earlier batches and recurs only after
+  // many turns, so hash the position relative to the loop turn.
   const std::uint64_t ahead = rank.buffer.size() - rank.cursor;
   hash.add(rank.actions - loop.actions, loop.operations - ahead, rank.schedule >= 0);
   if (rank.schedule >= 0) {
@@ -91,7 +91,7 @@ std::uint64_t channel_hash(const Mpi& mpi, const Channel& channel) {
   return hash.value();
 }
 
-// Kinds of ends.
+// Kinds of pending ends.
 enum class Ending : std::uint8_t { wake, latency, computation, flow, round };
 
 template <class... Numbers>
@@ -147,7 +147,7 @@ void BoundaryState::add_ends(const StateSource& source) {
         break;
       }
       case EventType::wake_activity:
-      case EventType::disk:  // only processes read and write, and beside them nothing is skipped
+      case EventType::disk:  // only processes access files, and nothing is skipped with them
         break;
     }
   });
@@ -174,27 +174,28 @@ std::optional<double> BoundaryState::difference(const BoundaryState& other) cons
 
 namespace {
 
-// Equal periods before the first are skipped, and behind skipped ones.
+// Number of equal periods required before the first skip, and after a skip.
 constexpr std::uint32_t kFirst = 3, kAgain = 2;
-// Turns of the leader in a period: others have loops of other lengths, or states that come back
-// after several iterations only.
+// Turns of the leader per period: other ranks may have loops of other lengths, or states that recur
+// only after several iterations.
 constexpr std::uint64_t kStrides[] = {1, 2, 12};
-constexpr std::uint64_t kUnlike = 12;     // turns after which periods get another length
-constexpr std::uint32_t kMostPause = 64;  // periods
-// Where nothing repeats, comparing states must cost next to nothing: what is looked at is a part of
-// the operations that are simulated, each of which takes several times as long. The first looks are
-// free, or short programs would never begin; a look at a state of many ranks is many of them.
+constexpr std::uint64_t kUnlike = 12;     // turns after which the period length changes
+constexpr std::uint32_t kMostPause = 64;  // in periods
+// If nothing repeats, comparing states must cost next to nothing: the number of items examined is
+// limited to a fraction of the simulated operations, each of which costs several times as much. The
+// first looks are free, or short programs would never begin; examining a state of many ranks is
+// many looks.
 constexpr std::uint64_t kOperationsPerLook = 16;
 constexpr std::uint64_t kFreeLooks = 1024;
 constexpr std::uint64_t kFreeLooksPerRank = 256;
-constexpr std::uint64_t kLooksPerTurn = 3;     // what stopping at a turn takes
-constexpr std::uint64_t kLooksPerInstant = 2;  // looking for ties
+constexpr std::uint64_t kLooksPerTurn = 3;     // cost of stopping at a turn
+constexpr std::uint64_t kLooksPerInstant = 2;  // cost of checking for ties
 constexpr double kFirstGap = 1.0 / 64;         // of a period
 constexpr double kNarrower = 1.0 / 16;
 constexpr double kTie = 1e-3;  // of the precision
 constexpr double kUlps = 16;
-constexpr double kTiesTolerated = 100;      // dates that may move by the precision in a period
-constexpr std::uint32_t kMostSettling = 4;  // times that comparisons begin again in a loop
+constexpr double kTiesTolerated = 100;      // dates per period that may shift by the precision
+constexpr std::uint32_t kMostSettling = 4;  // times that comparisons may restart within a loop
 
 }  // namespace
 
@@ -227,8 +228,8 @@ double SteadyStates::tie_margin(double date) const {
                   kUlps * (std::nextafter(date, 2 * date) - date));
 }
 
-// Events within the precision after `date` happen with it. The rounding of dates may decide whether
-// they are within it, and changes when the clock has gone on.
+// Events within the precision after `date` happen with it. Rounding of dates may decide whether
+// they are within it, differently as the clock advances.
 void SteadyStates::look_for_ties(double date) {
   looked_at_ += kLooksPerInstant;
   const double precision = source_.clock.precision();
@@ -237,8 +238,8 @@ void SteadyStates::look_for_ties(double date) {
                                                               date + precision + margin);
 }
 
-// All that rounding could decide is together in one period, and nothing of it in the next. So equal
-// periods differ by what that makes of a difference.
+// Alternates between joining all ties that rounding could decide and joining none, so that the
+// difference between equal periods bounds the effect of rounding.
 void SteadyStates::decide_ties() {
   const double margin = tie_margin(source_.clock.now());
   joins_ties_ = !joins_ties_;
@@ -258,7 +259,7 @@ void SteadyStates::pass_turn(double date) {
   if (is_at_boundary(date)) end_period();
 }
 
-// The rank, which is in a loop, or -1: none, is the leader from now on.
+// Makes a rank in a loop the leader; -1: none.
 void SteadyStates::follow(std::int32_t leader) {
   leader_ = leader >= 0 && loops_[leader].left > 0 ? leader : -1;
   if (leader_ >= 0) {
@@ -279,7 +280,7 @@ bool SteadyStates::is_at_boundary(double date) {
   const std::uint64_t turned = loops_[leader_].turns - turns_;
   if (turned < kStrides[stride_]) return false;
   const bool is_late = start_ >= 0 && turned > kStrides[stride_];
-  if (is_late) {  // there was no such gap in the whole iteration
+  if (is_late) {  // the whole iteration had no such gap
     gap_ *= kNarrower;
     give_up();
     start_ = -1.0;
@@ -315,7 +316,7 @@ void SteadyStates::end_period() {
   }
 }
 
-// The part that was looked at until now.
+// Number of items examined so far.
 std::uint64_t SteadyStates::looks() const { return looked_at_ + kLooksPerTurn * loops_.turns(); }
 
 std::uint64_t SteadyStates::most_looks() const {
@@ -329,7 +330,7 @@ void SteadyStates::stop_for_good(SteadyEnd end) {
   loops_.stop_at_turns(false);
 }
 
-// A program of which too much was looked at goes on as if nobody looked, until it is twice as far.
+// If too many items have been examined, stops looking until the program has advanced twice as far.
 bool SteadyStates::rests_after_much() {
   if (compares_) return false;
   if (looks() <= most_looks()) return false;
@@ -346,14 +347,14 @@ void SteadyStates::end_rest() {
   follow(-1);
 }
 
-// A loop whose periods differ says nothing about the next one.
+// Resets the back-off: an irregular loop does not predict the next one.
 void SteadyStates::forget_pauses() {
   pause_ = 1;
   waits_ = 0;
   settling_ = 0;
 }
 
-// True if the states at two boundaries can be compared in a small part of the time.
+// Returns true if comparing the states at two boundaries is within the budget.
 bool SteadyStates::may_look() const {
   return looks() + 2 * BoundaryState::things_in(source_) <= most_looks();
 }
@@ -389,14 +390,14 @@ void SteadyStates::compare() {
   }
 }
 
-// A period in which ties are decided otherwise may end at another time. So there are few of them,
-// and none where that would be more than is tolerated.
+// A period with ties decided differently may end at another time. So there are only few, and none
+// if the effect could exceed the tolerance.
 bool SteadyStates::may_decide_ties() const {
   return settling_ < kMostSettling &&
          kTiesTolerated * source_.clock.precision() <= tolerance_ * length_;
 }
 
-// Periods that differ in dates only may still settle.
+// Periods that differ only in dates may still settle.
 void SteadyStates::begin_again() {
   if (verifies_ || settling_ == kMostSettling) return give_up();
   ++settling_;
@@ -419,8 +420,8 @@ std::vector<SteadyStates::Place> SteadyStates::places() const {
   return places;
 }
 
-// How many seconds the ranks' period differs from the one before, at most; none: they have done
-// something else.
+// Maximum difference in seconds between the ranks' current and previous periods; none if their
+// actions differ.
 std::optional<double> SteadyStates::difference(std::vector<Place>& next) {
   double most = 0.0;
   bool is_same = true;
@@ -439,7 +440,7 @@ std::optional<double> SteadyStates::difference(std::vector<Place>& next) {
 
 std::optional<double> SteadyStates::difference(const Place& before, const Place& next) const {
   if (next.left + next.added.turns != before.left) return std::nullopt;
-  // A rank either repeats itself or waits.
+  // A rank either repeats its loop or waits.
   if (next.added.turns > 0 ? next.left == 0 : next.added.actions > 0) return std::nullopt;
   double most = next.added.turns > 0 ? std::abs(next.turned - before.turned) : 0.0;
   if (equal_ > 0) {
@@ -455,7 +456,7 @@ void SteadyStates::stop_comparing() {
   source_.clock.widen_instants(0.0);
 }
 
-// The periods were not equal.
+// Ends a comparison whose periods were not equal.
 void SteadyStates::give_up() {
   stop_comparing();
   if (verifies_) {
@@ -477,7 +478,7 @@ void SteadyStates::change_stride() {
   length_ = 0.0;
 }
 
-// Whole periods behind the one at hand.
+// Number of whole periods after the current one.
 std::uint64_t SteadyStates::periods_left() const {
   std::uint64_t fewest = std::numeric_limits<std::uint64_t>::max();
   for (const Place& place : places_) {
@@ -486,8 +487,8 @@ std::uint64_t SteadyStates::periods_left() const {
   return fewest;
 }
 
-// At most half of what remains, and so few that two more periods can be compared. Periods that
-// differ by a little may go on to do so: that must not add up to more than the tolerance.
+// At most half of the remaining periods, leaving enough to compare two more. Slightly different
+// periods may keep drifting: the total drift must not exceed the tolerance.
 std::uint64_t SteadyStates::periods_to_skip() const {
   const std::uint64_t left = periods_left();
   const std::uint64_t most = std::min(left / 2, left > kAgain ? left - kAgain - 1 : 0);
@@ -504,7 +505,7 @@ void SteadyStates::skip(std::uint64_t periods) {
     loops_.skip(index, periods * place.added.turns, periods * place.added.actions);
     place.left -= periods * place.added.turns;
     Sums more = place.added;
-    more.turns = 0;  // those that are left out are not passed
+    more.turns = 0;  // skipped turns are not passed
     place.sums = place.sums.plus(periods, more);
     Rank& rank = source_.ranks[index];
     rank.actions = place.sums.actions;

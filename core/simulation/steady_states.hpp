@@ -1,12 +1,12 @@
-// Leaves out iterations of a program in a steady state: see ADR 31.
+// Skips iterations of a program in a steady state: see ADR 31.
 //
-// A *period* lies between two boundaries. Boundaries follow turns of one rank's loop, the leader's,
-// as soon as nothing happens for a while, so that what happens together is on one side of them. A
-// program is in a steady state when the states at boundaries are the same, relative to their dates,
-// and every rank has done the same in each period. Each rank then leaves out the repetitions of
-// some periods, and gets what one period adds to its sums for each.
+// A *period* is the interval between two boundaries. A boundary follows a turn of the loop of one
+// rank, the leader, at the next time without events, so that simultaneous events are on the same
+// side of it. A program is in a steady state if the states at boundaries are equal, relative to
+// their dates, and every rank has done the same in each period. Each rank then skips the
+// repetitions of some periods, and its totals grow by one period's contribution for each.
 //
-// After a skip, dates are too early; the clock says by how much.
+// After a skip, dates are too early; the clock stores by how much.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@
 
 namespace tisim {
 
-// All that decides how a simulation goes on, relative to the present date: where ranks are, which
-// messages and requests are under way, when what has begun will end.
+// The state that determines how a simulation continues, relative to the current date: positions of
+// the ranks, messages and requests in flight, and times of pending ends.
 //
-// Two dates with equal states are followed by the same, as long as ranks go on to do the same.
-// Numbers that a simulation gives (of messages, flows, requests) do not count: others may be given
-// for the same state. Nor does the order of what happens together (ADR 12).
+// Equal states at two dates have the same continuation as long as the ranks execute the same
+// actions. Numbers allocated by a simulation (of messages, flows, requests) are excluded: they may
+// differ for the same state. So is the order of simultaneous events (ADR 12).
 
-// The contents of a state.
+// The objects that make up a state.
 struct StateSource {
   Clock& clock;
   const Cpu& cpu;
@@ -40,47 +40,47 @@ struct StateSource {
 class BoundaryState {
  public:
   BoundaryState() = default;
-  // To be made when all that was moved at an instant has been dated. It takes as long as there are
-  // ranks, and messages and flows under way.
+  // Requires that all changes of the instant have been scheduled. Takes time proportional to the
+  // number of ranks, messages in flight and flows.
   BoundaryState(const StateSource& source, const LoopObserver& loops);
 
-  // The work of making one, at most: ranks, requests, messages, channels.
+  // Upper bound of the cost of making one: ranks, requests, messages, channels.
   static std::uint64_t things_in(const StateSource& source) {
     return source.ranks.size() + source.mpi.requests.in_use() +
            source.mpi.matcher.messages().in_use() + source.mpi.matcher.channels();
   }
 
-  // How many seconds what will end does so earlier or later than in another state, at most; none:
-  // the states differ in more than that.
+  // Maximum difference in seconds between the pending ends of two states; none if the states differ
+  // otherwise.
   std::optional<double> difference(const BoundaryState& other) const;
 
  private:
-  // The pending ends, by what they are.
+  // A pending end, identified by a key.
   struct End {
     std::uint64_t key = 0;
-    double seconds = 0.0;  // from the date of the state on
+    double seconds = 0.0;  // from the date of the state
   };
 
   void add_ends(const StateSource& source);
 
   std::uint64_t hash_ = 0;
-  std::vector<End> ends_;  // in order
+  std::vector<End> ends_;  // sorted
 };
 
-// The outcome of the search.
+// Outcome of the search for steady states.
 enum class SteadyEnd : std::uint8_t {
-  none,      // it went on to the end
-  no_loops,  // no trace says where its loops are
+  none,      // it continued to the end
+  no_loops,  // no trace has known loops
   obstacle,  // see `Obstacle`
-  mismatch   // a period after skipped ones was not like those before
+  mismatch   // a period after a skip differed from those before
 };
 
 struct SteadyReport {
   SteadyEnd end = SteadyEnd::none;
-  std::uint64_t skipped = 0;    // iterations of the leaders' loops
-  std::uint64_t all = 0;        // of those loops
-  double seconds = 0.0;         // that were not simulated
-  std::uint64_t looked_at = 0;  // ranks, messages and so on, to find that
+  std::uint64_t skipped = 0;    // iterations skipped of the leaders' loops
+  std::uint64_t all = 0;        // iterations of those loops
+  double seconds = 0.0;         // not simulated
+  std::uint64_t looked_at = 0;  // ranks, messages etc. examined in the search
   std::optional<Obstacle> obstacle;
 };
 
@@ -93,7 +93,7 @@ class SteadyStates {
   SteadyStates& operator=(const SteadyStates&) = delete;
 
   LoopObserver& loops() { return loops_; }
-  // All is settled, and nothing happens before `date`.
+  // Called when all is settled and nothing happens before `date`.
   void pass(double date) {
     if (end_ != SteadyEnd::none || loops_.operations() < rests_to_) return;
     if (rests_to_ > 0) end_rest();
@@ -104,7 +104,7 @@ class SteadyStates {
   SteadyReport report() const;
 
  private:
-  // The totals of a rank, or those of one period.
+  // The totals of a rank, or of one period.
   struct Sums {
     std::uint64_t turns = 0, actions = 0, messages = 0;
     std::int64_t bytes = 0;
@@ -116,8 +116,8 @@ class SteadyStates {
   };
   // A rank at a boundary.
   struct Place {
-    Sums sums, added;        // in all, and in the period before
-    std::uint64_t left = 0;  // repetitions of its loop
+    Sums sums, added;        // total, and in the last period
+    std::uint64_t left = 0;  // remaining repetitions of its loop
     double turned = 0.0;     // seconds from its last turn to the boundary
   };
 
@@ -129,7 +129,7 @@ class SteadyStates {
   void follow(std::int32_t leader);
   void end_period();
   std::uint64_t looks() const;
-  std::uint64_t most_looks() const;  // that are few beside the operations until now
+  std::uint64_t most_looks() const;  // budget: few compared with the operations so far
   void end_rest();
   void forget_pauses();
   bool rests_after_much();
@@ -154,30 +154,30 @@ class SteadyStates {
   LoopObserver loops_;
   SteadyEnd end_ = SteadyEnd::none;
 
-  std::int32_t leader_ = -1;     // whose turns begin periods
+  std::int32_t leader_ = -1;     // the rank whose turns begin periods
   std::uint64_t loop_ = 0;       // of the leader
-  std::int32_t slower_ = -1;     // a rank whose loop turns less often, -1: none is known
+  std::int32_t slower_ = -1;     // a rank whose loop turns less often, or -1
   std::uint64_t turns_ = 0;      // of the leader at the last boundary
-  std::size_t stride_ = 0;       // which of the numbers of turns in a period
-  double gap_ = 0.0;             // seconds without events that a boundary needs
-  double start_ = -1.0;          // of the period, negative: there has been no boundary
-  double length_ = 0.0;          // of the period before, seconds; 0: there was none
-  std::uint64_t unlike_ = 0;     // periods whose lengths differed, one after the other
-  std::uint32_t pause_ = 1;      // periods without a comparison after the next failure
-  std::uint32_t waits_ = 0;      // periods that are left of a pause
-  std::uint64_t looked_at_ = 0;  // ranks, messages and so on, in all comparisons
-  std::uint64_t rests_to_ = 0;   // operations before which ranks do not stop at turns
+  std::size_t stride_ = 0;       // index into `kStrides`
+  double gap_ = 0.0;             // event-free seconds required at a boundary
+  double start_ = -1.0;          // of the period; negative: no boundary yet
+  double length_ = 0.0;          // of the last period, seconds; 0: none
+  std::uint64_t unlike_ = 0;     // consecutive periods of different lengths
+  std::uint32_t pause_ = 1;      // periods without comparison after the next failure (back-off)
+  std::uint32_t waits_ = 0;      // periods left in the current pause
+  std::uint64_t looked_at_ = 0;  // ranks, messages etc. in all comparisons
+  std::uint64_t rests_to_ = 0;   // number of operations before which ranks do not stop at turns
 
   bool compares_ = false;
   BoundaryState state_;        // at the last boundary
   std::vector<Place> places_;  // at the last boundary
   std::uint64_t communicators_ = 0;
-  std::uint32_t equal_ = 0;     // periods that were equal, one after the other
-  bool verifies_ = false;       // what follows skipped periods
-  double drift_ = 0.0;          // seconds by which equal periods differed, at most
-  std::uint32_t settling_ = 0;  // times that comparisons began again in the loop
-  bool has_ties_ = false;       // rounding decides what happens together in the period
-  bool joins_ties_ = false;     // what rounding could decide happens together in the period
+  std::uint32_t equal_ = 0;     // consecutive equal periods
+  bool verifies_ = false;       // whether it checks the periods after a skip
+  double drift_ = 0.0;          // maximum difference between equal periods, seconds
+  std::uint32_t settling_ = 0;  // times that comparisons restarted in the loop
+  bool has_ties_ = false;       // rounding decides which events coincide in the period
+  bool joins_ties_ = false;     // events that rounding could separate coincide in the period
 
   std::uint64_t skipped_ = 0;
   std::uint64_t all_ = 0;

@@ -1,4 +1,4 @@
-// Corrupts the state of a simulation in the middle of a run, and sees `verify` object.
+// Corrupts the state of a simulation in the middle of a run to test `verify`.
 
 #include <string>
 
@@ -20,7 +20,7 @@ struct RequestTableTesting {
 namespace test {
 namespace {
 
-// Rank 0 waits for two requests; messages, a computation and a sleep are under way.
+// Rank 0 waits for two requests; messages, a computation and a sleep are in progress.
 class Middle {
  public:
   Middle()

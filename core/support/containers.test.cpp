@@ -38,7 +38,7 @@ TEST("stack: resized, it keeps its items and gets new ones") {
   CHECK(stack.size() == 4 && stack[1] == 2 && stack[3] == 7);
   stack.resize(1, 8);
   CHECK(stack.size() == 1 && stack[0] == 1);
-  stack.reserve(3);  // less than there is
+  stack.reserve(3);  // less than its capacity
   CHECK(stack.capacity() >= 4);
 }
 
@@ -129,7 +129,7 @@ void check_as_sorted_map(std::uint32_t sequence) {
   constexpr std::uint32_t kIds = 200;
   std::mt19937 random(7);
   Sample s(kIds, sequence);
-  // Dates with the order in which they were given, as the heap has to keep them.
+  // Dates with their insertion order, which the heap must preserve.
   std::map<std::pair<double, std::uint64_t>, std::uint32_t> expected;
   std::map<std::uint32_t, std::pair<double, std::uint64_t>> key_of;
   for (std::uint64_t step = 0; step < 20000; ++step) {
@@ -170,7 +170,7 @@ TEST("heap: the order of equal dates stays when sequence numbers begin anew") {
 
 namespace {
 
-// Objects whose keys are all that there is to them.
+// Objects that consist only of keys.
 struct Keyed {
   explicit Keyed(std::uint64_t (*hash_)(std::uint64_t)) : hash(hash_) {}
 
@@ -215,7 +215,7 @@ TEST("number index: objects that have new numbers are found by them") {
 
 TEST("number index: what was taken out is gone, and all others are found") {
   std::mt19937_64 random(5);
-  // The second hash leaves few places to begin at, the last ones among them.
+  // The second hash has few home positions, including the last ones.
   for (const auto hash : {&hash_of, +[](std::uint64_t key) { return ~(key % 7); }}) {
     Keyed keyed(hash);
     std::vector<bool> there(300, false);
@@ -245,7 +245,7 @@ double sum(const std::vector<double>& amounts) {
 
 TEST("time bins: what comes evenly is in each bin that it touches by its part there") {
   TimeBins bins(1, 8);
-  bins.bin_of(7.5);  // so that a bin is a second
+  bins.bin_of(7.5);  // so that a bin is one second
   CHECK(bins.width() == 1.0);
   bins.spread(0, 0.5, 3.0, 5.0);
   CHECK(bins.of(0)[0] == 1.0);

@@ -1,8 +1,8 @@
-// Draws the order of what happens together, where no rule says what comes first.
+// Randomises the order of simultaneous events whose order is unspecified.
 //
-// Results must not depend on such an order. A core that is built with TISIM_VERIFY can draw it from
-// a seed, and tests compare the results of several seeds. In any other core the class is empty and
-// its functions do nothing.
+// Results must not depend on such an order. A core built with TISIM_VERIFY can draw it from a seed,
+// and tests compare the results of several seeds. In any other core the class is empty and its
+// functions do nothing.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,13 @@ namespace tisim {
 class DrawnOrder {
  public:
 #ifdef TISIM_VERIFY
-  // From now on orders are drawn.
+  // Starts randomising.
   void draw(std::uint32_t seed) {
     random_.seed(seed);
     draws_ = true;
   }
 
-  // One of the items from `first` on takes the place of the first of them.
+  // Swaps a random item from `first` on to position `first`.
   template <class List>
   void choose(List& list, std::size_t first) {
     if (!draws_ || list.size() - first < 2) return;
@@ -37,7 +37,7 @@ class DrawnOrder {
   }
 
  private:
-  std::mt19937 random_;  // the same numbers on every machine
+  std::mt19937 random_;  // same sequence on every machine
   bool draws_ = false;
 #else
   template <class List>

@@ -1,4 +1,4 @@
-// A 4-ary min-heap of dated events whose positions are known, so that a date can be changed.
+// A 4-ary min-heap of dated events with known positions, so that dates can be changed.
 #pragma once
 
 #include <algorithm>
@@ -10,9 +10,9 @@
 
 namespace tisim {
 
-// `Positions` tells the heap where an event keeps its position: `void set(id, position)` and
-// `position get(id)`, -1 when the event is not in the heap. Events of equal date leave in the
-// order in which they were pushed or last moved. No date is negative.
+// `Positions` stores the position of each event: `void set(id, position)` and `position get(id)`,
+// -1 if the event is not in the heap. Events of equal date leave in the order in which they were
+// pushed or last moved. Dates are never negative.
 template <class Positions>
 class EventHeap {
  public:
@@ -31,7 +31,7 @@ class EventHeap {
     sift_up(entries_.size() - 1, entry);
   }
 
-  // Insert, or give a new date to, the event `id`.
+  // Inserts the event `id` or changes its date.
   void update(double date, std::uint32_t id) {
     const std::int32_t position = positions_.get(id);
     if (position < 0) {
@@ -47,12 +47,12 @@ class EventHeap {
     }
   }
 
-  // The date under which the event `id`, which is in the heap, stands.
+  // Returns the date of the event `id`, which must be in the heap.
   double date_of(std::uint32_t id) const {
     return entries_[static_cast<std::size_t>(positions_.get(id))].date();
   }
 
-  // For events whose position may belong to another heap.
+  // For events whose stored position may refer to another heap.
   bool contains(std::uint32_t id) const {
     const std::int32_t position = positions_.get(id);
     return position >= 0 && static_cast<std::size_t>(position) < entries_.size() &&
@@ -61,19 +61,19 @@ class EventHeap {
 
   void pop() { remove_at(0); }
 
-  // Calls f(id) for each event, in no particular order; `f` may not change the heap.
+  // Calls f(id) for each event, in no particular order; `f` must not change the heap.
   template <class F>
   void for_each(F f) const {
     for (const Entry& entry : entries_) f(entry.id());
   }
 
-  // The same with the dates under which events stand.
+  // The same with the dates of the events.
   template <class F>
   void for_each_dated(F f) const {
     for (const Entry& entry : entries_) f(entry.date(), entry.id());
   }
 
-  // True if an event is dated from `first` to `last`.
+  // Returns true if an event has a date from `first` to `last`.
   bool has_between(double first, double last, std::size_t at = 0) const {
     if (at >= entries_.size() || entries_[at].date() > last) return false;
     if (entries_[at].date() >= first) return true;
@@ -84,7 +84,7 @@ class EventHeap {
     return false;
   }
 
-  // True if every event leaves after its parent and has the position that `Positions` stores.
+  // Returns true if every event leaves after its parent and its position is stored correctly.
   bool is_consistent(bool (*has_position)(std::uint32_t id)) const {
     for (std::size_t at = 0; at < entries_.size(); ++at) {
       const Entry& entry = entries_[at];
@@ -106,9 +106,9 @@ class EventHeap {
   }
 
  private:
-  // Which of two events comes first cannot be predicted. As one number of 128 bits they are
-  // compared without a branch: the bits of the date, which are in the order of dates that are not
-  // negative, then the sequence number, then the event.
+  // The order of two events is unpredictable. Comparing them as one 128-bit number avoids branches:
+  // the bits of the date, which order non-negative dates correctly, then the sequence number, then
+  // the event.
   __extension__ using Key = unsigned __int128;
   struct Entry {
     std::uint64_t bits;   // of the date
@@ -124,7 +124,7 @@ class EventHeap {
     return {std::bit_cast<std::uint64_t>(date), std::uint64_t{sequence_++} << 32 | id};
   }
 
-  // Sequence numbers begin anew. A sorted list is a heap.
+  // Restarts the sequence numbers. A sorted list is a heap.
   [[gnu::noinline]] void renumber() {
     std::sort(entries_.begin(), entries_.end(),
               [](const Entry& a, const Entry& b) { return a.key() < b.key(); });
@@ -151,8 +151,8 @@ class EventHeap {
     }
   }
 
-  // Puts an entry at a place that is free or below it. The first of the events below moves up each
-  // time, down to the leaves, and the entry goes up from there: it seldom goes far.
+  // Fills a hole with an entry. The smallest child moves up at each level, down to a leaf, and the
+  // entry is sifted up from there: it seldom moves far.
   void fill(std::size_t hole, const Entry& entry) {
     const std::size_t count = entries_.size();
     std::size_t first = 4 * hole + 1;

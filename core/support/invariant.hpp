@@ -1,4 +1,4 @@
-// Exception of `verify()`: the state of a class contradicts itself, which is a defect of tisim.
+// Exception of `verify()`: a class has an inconsistent state, which is a bug in tisim.
 #pragma once
 
 #include <stdexcept>
@@ -10,7 +10,7 @@ class BrokenInvariant : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
-// `what` says what always holds.
+// `what` states the invariant.
 inline void ensure(bool holds, const char* what) {
   if (!holds) throw BrokenInvariant(what);
 }

@@ -1,4 +1,4 @@
-// Sorts entries by a number, the largest first, and equal ones as they stood.
+// Sorts entries by a number in decreasing order; stable.
 #pragma once
 
 #include <algorithm>
@@ -11,15 +11,15 @@ namespace tisim {
 
 using NumberedPlace = std::pair<std::uint64_t, std::size_t>;
 
-// Places are sorted, by one function for all types of entries: each stable sort of a type that is
-// larger than a number is 5 to 15 kB of code, and takes the compiler half a second.
+// Sorts indices instead of entries, so that all entry types share one function: each stable sort of
+// a larger type is 5 to 15 kB of code and takes the compiler half a second.
 inline void sort_largest_first(std::vector<NumberedPlace>& places) {
   std::sort(places.begin(), places.end(), [](const NumberedPlace& a, const NumberedPlace& b) {
     return a.first != b.first ? a.first > b.first : a.second < b.second;
   });
 }
 
-// Keeps `most` of the entries.
+// Keeps the `most` largest entries.
 template <class Entry, class Number>
 void keep_largest(std::vector<Entry>& entries, std::size_t most, Number number) {
   std::vector<NumberedPlace> places;

@@ -1,7 +1,7 @@
-// Finds numbered objects by their keys: a hash table of numbers alone.
+// Finds numbered objects by their keys: a hash table that stores only numbers.
 //
-// The keys stay with the objects, which the caller compares. So an object costs the table 6 to 12
-// bytes; one of std::unordered_map costs 40.
+// Keys stay in the objects, and the caller compares them. An object thus takes 6 to 12 bytes in the
+// table, compared with 40 in std::unordered_map.
 #pragma once
 
 #include <bit>
@@ -12,20 +12,19 @@
 
 namespace tisim {
 
-// The finaliser of splitmix64: every bit of the key changes half of the hash's.
+// The finaliser of splitmix64: every bit of the key affects half of the hash's bits.
 constexpr std::uint64_t hash_of(std::uint64_t key) {
   key = (key ^ (key >> 30)) * 0xbf58476d1ce4e5b9ULL;
   key = (key ^ (key >> 27)) * 0x94d049bb133111ebULL;
   return key ^ (key >> 31);
 }
 
-// `is(number)` says whether that object has the key that is looked for, `hash(number)` gives the
-// hash of its key.
+// `is(number)` returns whether the object has the wanted key, `hash(number)` the hash of its key.
 class NumberIndex {
  public:
   std::size_t size() const { return size_; }
 
-  // The number of the object with a key of this hash, -1: none.
+  // Returns the number of the object with a key of this hash, or -1.
   template <class Is>
   std::int32_t find(std::uint64_t hash, Is is) const {
     for (std::size_t at = hash & mask_;; at = (at + 1) & mask_) {
@@ -34,8 +33,7 @@ class NumberIndex {
     }
   }
 
-  // Adds an object whose key is new. The objects that are there already are hashed again when the
-  // table grows.
+  // Adds an object with a new key. Existing objects are rehashed when the table grows.
   template <class Hash>
   void insert(std::int32_t number, Hash hash) {
     if (3 * (size_ + 1) > 2 * places_.size()) {
@@ -49,8 +47,8 @@ class NumberIndex {
     ++size_;
   }
 
-  // Takes out an object that is there. Whoever would be looked for beyond the place that becomes
-  // free moves there (Knuth, TAOCP 3, 6.4, algorithm R).
+  // Removes an object that is present. Objects whose probe sequence crosses the hole move into it
+  // (Knuth, TAOCP 3, 6.4, algorithm R).
   template <class Hash>
   void erase(std::int32_t number, Hash hash) {
     std::size_t hole = hash(number) & mask_;
@@ -65,7 +63,7 @@ class NumberIndex {
     --size_;
   }
 
-  // All objects have new numbers, 0 to `count` - 1, with room for as many again.
+  // Renumbers all objects as 0 to `count` - 1, with space for as many more.
   template <class Hash>
   void renumber(std::size_t count, Hash hash) {
     clear(std::bit_ceil(3 * count + kLeast));

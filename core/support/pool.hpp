@@ -1,4 +1,4 @@
-// Objects addressed by number, reused after release: no allocation once warm.
+// Objects addressed by number and reused after release: no allocation in the steady state.
 #pragma once
 
 #include <algorithm>
@@ -29,13 +29,13 @@ class Pool {
 
   T& operator[](std::int32_t index) { return items_[static_cast<std::size_t>(index)]; }
   const T& operator[](std::int32_t index) const { return items_[static_cast<std::size_t>(index)]; }
-  // The free numbers up to `capacity`. For tests and `verify`: it takes long.
+  // The free numbers up to `capacity`. Slow: for tests and `verify`.
   std::vector<bool> free_numbers() const {
     std::vector<bool> free(items_.size());
     for (const std::int32_t number : free_) free.at(static_cast<std::size_t>(number)) = true;
     return free;
   }
-  // True if every free number was released once.
+  // Returns true if every free number was released once.
   bool is_consistent() const {
     const std::vector<bool> free = free_numbers();
     return static_cast<std::size_t>(std::count(free.begin(), free.end(), true)) == free_.size();

@@ -1,5 +1,5 @@
-// A list that has one item nearly always: that lies in the list itself, and only more of them take
-// memory of their own. 8 bytes more than an item.
+// A list optimised for a single item, which is stored in place; only more items are allocated on
+// the heap. Its size is that of an item plus 8 bytes.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ class ShortList {
     begin()[size_++] = item;
   }
   void pop_back() { --size_; }
-  // The items behind it move up.
+  // Items after it move forward.
   void erase(T* item) {
     std::copy(item + 1, end(), item);
     --size_;
@@ -56,7 +56,7 @@ class ShortList {
   std::uint32_t size_ = 0, room_ = 1;
   union {
     T here_;
-    T* there_;  // when there is room for more than one
+    T* there_;  // used if the capacity exceeds one
   };
 };
 

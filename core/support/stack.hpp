@@ -1,9 +1,8 @@
-// A list that is filled and emptied again and again: to append to it is a few instructions, in
-// line.
+// A list that is filled and emptied repeatedly: appending takes a few inlined instructions.
 //
-// It takes 16 bytes when it is empty. There may be millions of items: when it grows the system
-// moves their pages (realloc), so that the old and the new room are never there together, and room
-// that was never used takes no memory.
+// It takes 16 bytes when empty. There may be millions of items: on growth the system moves their
+// pages (realloc), so that the old and the new memory never coexist, and unused capacity takes no
+// physical memory.
 #pragma once
 
 #include <algorithm>
@@ -34,23 +33,23 @@ class Stack {
     if (size_ == room_) reserve(2 * std::size_t{room_} + kLeast);
     places_[size_++] = item;
   }
-  // There is room for so many more at the end.
+  // Reserves space for `more` items at the end.
   void make_room(std::size_t more) {
     if (size_ + more > room_) reserve(2 * std::size_t{room_} + more);
   }
-  // Without a branch on `wanted`, where there is room.
+  // Appends without a branch on `wanted`; requires spare capacity.
   void append_if(bool wanted, T item) {
     places_[size_] = item;
     size_ += wanted ? 1 : 0;
   }
   void pop_back() { --size_; }
   void clear() { size_ = 0; }
-  // Empties the list. Much room goes back to the system: it may be long before it is filled again.
+  // Empties the list and releases a large buffer: it may not be refilled soon.
   void clear_for_long() {
     size_ = 0;
     if (std::size_t{room_} * sizeof(T) >= kMuch) Stack().swap(*this);
   }
-  // Room for so many items, if there is less.
+  // Reserves space for at least `room` items.
   [[gnu::noinline]] void reserve(std::size_t room) {
     if (room <= room_) return;
     void* const places = room > kMost ? nullptr : std::realloc(places_, room * sizeof(T));
@@ -58,14 +57,15 @@ class Stack {
     places_ = static_cast<T*>(places);
     room_ = static_cast<std::uint32_t>(room);
   }
-  // Shortened, or with new items at its end.
+  // Shortens the list or appends copies of `item`.
   void resize(std::size_t count, T item) {
     reserve(count);
     while (size_ < count) places_[size_++] = item;
     size_ = static_cast<std::uint32_t>(count);
   }
 
-  // At least so many items. New ones have no value yet, and take no memory where there are many.
+  // Grows to at least `count` items. New ones are uninitialised, and take no memory if there are
+  // many.
   void grow_to(std::size_t count) {
     if (count <= size_) return;
     if (count > room_) reserve(std::max(count, 2 * std::size_t{room_}));

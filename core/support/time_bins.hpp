@@ -1,7 +1,7 @@
-// Amounts over time, such as the bytes that each link or file moves.
+// Amounts over time, such as the bytes moved by each link or file.
 //
-// Time is divided into equal bins. When a simulation outgrows them, two at a time become one, so
-// that memory does not depend on how long it takes; within a bin the sums are exact.
+// Time is divided into equal bins. When a simulation outgrows them, bins are merged in pairs, so
+// memory does not depend on the simulated time; the sum per bin is exact.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ class TimeBins {
   // `bins`: an even number.
   TimeBins(std::size_t series, std::size_t bins) : bins_(bins), amounts_(series) {}
 
-  // One series more; its number.
+  // Adds a series and returns its number.
   std::size_t add_series() {
     amounts_.emplace_back();
     return amounts_.size() - 1;
@@ -28,7 +28,7 @@ class TimeBins {
     amounts[bin] += amount;
   }
 
-  // An amount that comes evenly between two times, or at once where they are equal.
+  // Spreads an amount evenly between two times, or adds it at once if they are equal.
   void spread(std::size_t series, double begin, double end, double amount) {
     const std::size_t last = bin_of(end);
     const std::size_t first = bin_of(begin);
@@ -42,11 +42,11 @@ class TimeBins {
   }
 
   double width() const { return width_; }  // seconds
-  // The amounts in each bin; empty: there was none.
+  // The amount in each bin; empty if none was added.
   const std::vector<double>& of(std::size_t series) const { return amounts_[series]; }
   std::size_t size() const { return amounts_.size(); }
 
-  // The bin of a time, for which there is room afterwards.
+  // Returns the bin of a time, widening the bins if necessary.
   std::size_t bin_of(double time) {
     while (time >= width_ * static_cast<double>(bins_)) widen();
     return static_cast<std::size_t>(time / width_);
@@ -65,8 +65,8 @@ class TimeBins {
   }
 
   std::size_t bins_;
-  double width_ = 0x1p-20;                    // a power of two: the bounds of bins are exact
-  std::vector<std::vector<double>> amounts_;  // of each series
+  double width_ = 0x1p-20;                    // a power of two, so that bin boundaries are exact
+  std::vector<std::vector<double>> amounts_;  // by series
 };
 
 }  // namespace tisim

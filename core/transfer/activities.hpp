@@ -1,5 +1,4 @@
-// Computations, accesses of disks and transfers that are posted from outside, beside those of
-// ranks.
+// Computations, disk accesses and transfers posted by callers, in addition to those of ranks.
 #pragma once
 
 #include <cstdint>
@@ -25,20 +24,20 @@ class Activities {
         network_(network),
         transfers_(transfers) {}
 
-  // The number of a new activity, which is woken at its end.
+  // Return the number of a new activity, which is woken at its end.
   std::int32_t compute(std::int32_t host, double flops);
   std::int32_t access(std::int32_t disk, Access kind, double bytes);
-  // -1: the route is missing.
+  // Returns -1 if the route is missing.
   std::int32_t transfer(std::int32_t source, std::int32_t destination, double bytes);
-  // It ends at a date.
+  // Starts an activity that ends at a date.
   std::int32_t wait_until(double date);
-  // It ends when somebody says so, by waking or failing it.
+  // Starts an activity that ends when the caller wakes or fails it.
   std::int32_t reserve() { return numbers_.acquire(); }
-  // The activity ends now, without success.
+  // Ends the activity as failed.
   void fail(std::int32_t activity);
-  // A host goes off: whatever its disks do fails.
+  // A host fails: fails all accesses to its disks.
   void turn_disks_off(std::int32_t host);
-  // The activity was woken: its number is free. True: it has failed.
+  // Releases the number of a woken activity. Returns true if it has failed.
   bool finish(std::int32_t activity);
 
   // Throws BrokenInvariant.
@@ -52,7 +51,7 @@ class Activities {
   Network& network_;
   Transfers& transfers_;
   Pool<std::int32_t> numbers_;
-  std::vector<bool> failed_;  // each activity; shorter where the last ones have not
+  std::vector<bool> failed_;  // by activity; shorter if the last ones have not failed
 };
 
 }  // namespace tisim

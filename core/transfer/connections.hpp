@@ -1,11 +1,11 @@
-// FIFO connections (network/ordering:fifo, ADR 27): each ordered pair of ranks has one. What goes
-// over it goes one after the other, as over a TCP connection or a reliable queue pair.
+// FIFO connections (network/ordering:fifo, ADR 27), one per ordered pair of ranks. Transfers over a
+// connection are sequential, as over a TCP connection or a reliable queue pair.
 //
-// A connection moves *packets*: messages, parts of them, and control messages of their handshake.
-// The latency of a packet begins when it is queued. Its bytes move when the latency is paid and no
-// packet is before it. A packet is the owner of its flow.
+// A connection transfers *packets*: messages, parts of them, and control messages of their
+// handshake. The latency of a packet begins when it is queued. Its bytes move once the latency is
+// paid and it is first in the queue. A packet is the owner of its flow.
 //
-// The class promises: of each connection at most the first packet moves.
+// Invariant: at most the first packet of each connection moves.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace tisim {
 
-// Control messages of a rendezvous in their order, and what they are about.
+// Control messages of a rendezvous in order, and data packets.
 enum class PacketType : std::uint8_t {
   request,          // the sender of a rendezvous asks for its receive
   answer,           // the receiver asks for the body
@@ -25,12 +25,12 @@ enum class PacketType : std::uint8_t {
   completion,       // the sender has read the acknowledgement
   part,             // of a body, not the last one
   last_part,
-  access  // of a window, as a whole, which its receiver has to read
+  access  // of a window, unsplit; its receiver has to read it
 };
 
 inline bool is_control(PacketType type) { return type <= PacketType::completion; }
 
-// What its receiver has to read, and not its sender.
+// Returns true if the packet is read by the message's receiver rather than its sender.
 inline bool is_read_by_receiver(PacketType type) {
   return type == PacketType::request || type == PacketType::completion ||
          type == PacketType::last_part || type == PacketType::access;
@@ -50,34 +50,34 @@ class Connections {
  public:
   explicit Connections(Network& network) : network_(network) {}
 
-  // The connection from one rank to another, over the links of a pair.
+  // Returns the connection from one rank to another, over the links of a pair.
   std::int32_t find_or_make(std::int32_t source, std::int32_t destination, std::int32_t pair);
-  // The connection back, -1: there is none yet.
+  // Returns the reverse connection, or -1 if it does not exist yet.
   std::int32_t reverse(std::int32_t connection) const;
   std::int32_t pair(std::int32_t connection) const { return connections_[at(connection)].pair; }
 
-  // Puts a packet behind those of its connection.
+  // Appends a packet to the queue of its connection.
   std::int32_t append(std::int32_t connection, PacketType type, std::int32_t message);
   void set_flow(std::int32_t packet, std::int32_t flow) { packets_[packet].flow = flow; }
-  // The packet moves now, or when those before it are gone.
+  // The packet moves now, or after those before it.
   void pay_latency(std::int32_t packet, double now);
-  // Takes out a packet that has moved. The caller then calls `take_control` and `move_on`.
+  // Removes a packet that has moved. The caller then calls `take_control` and `move_on`.
   Packet take_moved(std::int32_t packet);
-  // Takes out the first packet if it is a control message that could move: it is in the same
-  // segment of TCP as the one before it, and is read with it. False: it is not.
+  // Removes the first packet if it is a control message whose latency is paid: it is in the same
+  // TCP segment as the packet before it and is read with it. Returns false otherwise.
   bool take_control(std::int32_t connection, double now, Packet* packet);
-  // The first packet moves if it can. It, -1: there is none.
+  // Starts moving the first packet if possible. Returns it, or -1.
   std::int32_t move_on(std::int32_t connection, double now);
-  // Takes out a packet that has not. The caller has taken its flow out of the network.
+  // Removes a packet that has not moved. The caller has removed its flow from the network.
   void drop(std::int32_t packet, double now);
 
   const Packet& packet(std::int32_t packet) const { return packets_[packet]; }
-  // The first packet of a connection, -1: none.
+  // Returns the first packet of a connection, or -1.
   std::int32_t first(std::int32_t connection) const { return connections_[at(connection)].first; }
   std::size_t in_progress() const { return packets_.in_use(); }
-  // The packet of a message that is under way, -1: none. It takes long.
+  // Returns a packet in flight of a message, or -1. Slow.
   std::int32_t find(std::int32_t message) const;
-  // How many packets are before one in its connection.
+  // Number of packets before one in its connection.
   std::int32_t count_before(std::int32_t packet) const;
 
   // Throws BrokenInvariant.
@@ -88,7 +88,7 @@ class Connections {
     std::int32_t source = 0, destination = 0;  // ranks
     std::int32_t pair = -1;                    // of the network
     std::int32_t first = -1, last = -1;        // packets
-    bool is_moving = false;                    // the first packet
+    bool is_moving = false;                    // the first packet moves
   };
   static std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
   static std::uint64_t hash(std::int32_t source, std::int32_t destination) {
@@ -102,7 +102,7 @@ class Connections {
   Network& network_;
   Pool<Packet> packets_;
   std::vector<Connection> connections_;
-  NumberIndex index_;  // of them
+  NumberIndex index_;  // of `connections_`
 };
 
 }  // namespace tisim

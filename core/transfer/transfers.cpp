@@ -84,7 +84,7 @@ void Transfers::stop(std::int32_t owner) {
     network_.drop(flow, clock_.now());
     return;
   }
-  // No event of the agenda is left that would let go of a flow that waits for others only.
+  // No event of the agenda is left to release a flow that waits only for other packets.
   const bool waits = connections_->packet(owner).has_paid_latency && !network_.is_active(flow);
   network_.drop(flow, clock_.now());
   if (waits) network_.discard(flow);

@@ -1,9 +1,9 @@
-// Transfers that are under way, of messages and of activities; and where something may fail, what
-// is off and which transfers were lost by that (ADR 15).
+// Transfers in progress, of messages and of activities; with failures enabled, also which resources
+// are off and which transfers are lost (ADR 15).
 //
-// An *owner* is ~ the number of an activity, or the index of a message in the matcher; where
-// messages are in order (transfer/connections.hpp), the number of a packet instead. A transfer that
-// is lost never arrives: whoever waits for it waits for ever.
+// An *owner* is ~ the number of an activity, or the index of a message in the matcher; if messages
+// are ordered (transfer/connections.hpp), the number of a packet instead. A lost transfer never
+// arrives: its waiting ranks wait forever.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace tisim {
 struct Loss {
   enum class Cause : std::uint8_t { link, host, rank };
   Cause cause = Cause::link;
-  std::int32_t index = 0;  // of the link that is off, of the host that is off, of the dead rank
+  std::int32_t index = 0;  // of the failed link, the failed host or the dead rank
   double date = 0.0;       // seconds
 };
 
@@ -30,16 +30,16 @@ class Transfers {
  public:
   Transfers(Clock& clock, Network& network) : clock_(clock), network_(network) {}
 
-  // Starts a flow over the links of a pair (`Network::pair`). There is no obstacle.
+  // Starts a flow over the links of a pair (`Network::pair`). Requires that no obstacle exists.
   void start(std::int32_t pair, double bytes, std::int32_t owner) {
     double latency = 0.0;
     const std::int32_t flow = network_.start(pair, bytes, owner, clock_.now(), &latency);
     if (failing_) failing_->flights[owner].flow = flow;
     if (latency > 0) pay_until(clock_.now() + latency, flow);
   }
-  // Puts a packet of a message into the queue of its connection. There is no obstacle.
+  // Queues a packet of a message on its connection. Requires that no obstacle exists.
   std::int32_t queue(std::int32_t connection, PacketType type, std::int32_t message, double bytes);
-  // The latencies of a flow and of those that follow it are paid.
+  // Activates a flow and its followers, whose latencies are paid.
   void activate(std::int32_t first) {
     if (network_.follower(first) >= 0) [[unlikely]]
       return activate_all(first);
@@ -48,16 +48,16 @@ class Transfers {
   void end(std::int32_t owner) {
     if (failing_) failing_->flights.erase(owner);
   }
-  // Takes out a control message that arrives with the packet that was first in its connection.
+  // Removes a control message that arrives with the packet before it in its connection.
   bool take_control(std::int32_t connection, Packet* packet) {
     if (!connections_->take_control(connection, clock_.now(), packet)) return false;
     end(packet->number);
     return true;
   }
 
-  // Messages are in order from now on. To be called before the first one.
+  // Enables ordered messages. Must be called before the first one.
   void keep_order() { connections_ = std::make_unique<Connections>(network_); }
-  // Null: messages are not in order.
+  // Null: messages are not ordered.
   Connections* connections() { return connections_.get(); }
   const Connections* connections() const { return connections_.get(); }
   // The message of an owner that is not an activity.
@@ -65,11 +65,11 @@ class Transfers {
     return connections_ ? connections_->packet(owner).message : owner;
   }
 
-  // From now on hosts, links and ranks may fail. Simulations in which nothing does pay nothing.
+  // Enables failures of hosts, links and ranks. Without them, simulations have no overhead.
   void expect_failures(std::size_t hosts, std::size_t links);
   bool may_fail() const { return failing_ != nullptr; }
 
-  // The following need `may_fail`, but for those that say whether something is so.
+  // The functions below require `may_fail`, except for queries.
   bool is_host_off(std::int32_t host) const {
     return failing_ && failing_->host_off[static_cast<std::size_t>(host)];
   }
@@ -79,22 +79,23 @@ class Transfers {
   void turn_link(std::int32_t link, bool on) {
     failing_->link_off[static_cast<std::size_t>(link)] = !on;
   }
-  // A link on the way of a pair that is off.
+  // Returns a failed link on the route of a pair.
   std::optional<Loss> obstacle(std::int32_t pair) const;
-  // The hosts of an activity's transfer, if it has started; those of messages are their ranks'.
+  // Notes the hosts of an activity's transfer, if it has started; those of messages are their
+  // ranks'.
   void note_hosts(std::int32_t owner, std::int32_t source, std::int32_t destination);
 
-  // Owners of the transfers under way over a link, between a host and others, and all those of
-  // messages; in increasing order.
+  // Owners of the transfers in progress over a link, to or from a host, and of all messages; in
+  // increasing order.
   std::vector<std::int32_t> over_link(std::int32_t link) const;
   std::vector<std::int32_t> at_host(std::int32_t host) const;
   std::vector<std::int32_t> of_messages() const;
 
-  // Takes a transfer out of the network.
+  // Removes a transfer from the network.
   void stop(std::int32_t owner);
-  // The transfer of a message never arrives, or never starts.
+  // Marks a message's transfer as lost, whether started or not.
   void note_loss(std::int32_t message, const Loss& loss) { failing_->lost[message] = loss; }
-  // Why the transfer of a message never arrives; null: it may.
+  // Why the transfer of a message will never arrive; null if it may.
   const Loss* loss_of(std::int32_t message) const;
 
   // Throws BrokenInvariant.
@@ -114,8 +115,8 @@ class Transfers {
   template <class Wanted>
   std::vector<std::int32_t> owners(Wanted wanted) const;
 
-  // Flows that pay their latencies until one date and were dated one after the other are one event,
-  // of the first of them. An all-to-all has a million of them at a time.
+  // Consecutively scheduled flows that pay their latencies until the same date share one event,
+  // that of the first. An all-to-all has a million of them at once.
   void pay_until(double date, std::int32_t flow) {
     Agenda& agenda = clock_.agenda();
     const bool has_come = date - clock_.now() < clock_.together();
@@ -140,12 +141,13 @@ class Transfers {
 
   Clock& clock_;
   Network& network_;
-  // The flow that began to pay last, until when, and how many events had been dated then.
+  // The last flow that began to pay its latency, until when, and the number of events scheduled by
+  // then.
   std::int32_t last_payer_ = -1;
   double paid_at_ = 0.0;
   std::uint64_t dated_ = 0;
-  std::unique_ptr<Failing> failing_;          // null: nothing ever fails
-  std::unique_ptr<Connections> connections_;  // null: messages are not in order
+  std::unique_ptr<Failing> failing_;          // null: failures are disabled
+  std::unique_ptr<Connections> connections_;  // null: messages are not ordered
 };
 
 }  // namespace tisim
