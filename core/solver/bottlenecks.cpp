@@ -9,14 +9,14 @@
 namespace tisim::max_min {
 
 namespace {
-// Sums are taken anew after that many changes, so that rounding does not add up.
+// Number of changes after which sums are recomputed, so that rounding errors do not accumulate.
 constexpr std::int32_t kMostChanges = 1000;
-// Members of a constraint that is no longer slack which are looked at; of more, the bottleneck is
-// dissolved.
+// Maximum number of members scanned when a constraint stops being slack; with more, the bottleneck
+// is dissolved.
 constexpr std::size_t kMostScanned = 512;
 }  // namespace
 
-// The number of the bottleneck at a constraint.
+// Returns the bottleneck number of a constraint, assigning one if necessary.
 std::int32_t Bottlenecks::number_of(std::int32_t constraint) {
   std::int32_t& number = system_.constraint(constraint).pipe_or_bottleneck;
   if (number < 0) {
@@ -72,7 +72,7 @@ void Bottlenecks::dissolve(std::int32_t number) {
     detach(number, index);
     system_.touch(index);
   }
-  // Those that have flows which ended just now are in no heap.
+  // Variables with flows that ended just now are in no heap.
   for (std::size_t i = 0; i < count; ++i) {
     const std::int32_t index = system_.touched()[i];
     if (system_.variable(index).bottleneck == number) detach(number, index);
@@ -110,7 +110,7 @@ void Bottlenecks::adjust() {
   }
 }
 
-// To a variable whose flows have become more or fewer.
+// Accounts for a variable whose number of flows has changed.
 void Bottlenecks::adjust_to(std::int32_t index) {
   const Variable& variable = system_.variable(index);
   double weight = 0.0;
@@ -125,14 +125,14 @@ void Bottlenecks::adjust_to(std::int32_t index) {
   if (more > 0 && !bottleneck.broken) bottleneck.broken = !fits(number, variable);
 }
 
-// The bottleneck that the variable belongs to, or that holds a constraint of it; and the weight of
-// the variable on that bottleneck's constraint.
+// Returns the bottleneck that the variable belongs to, or that holds one of its constraints, and
+// the variable's weight on that bottleneck's constraint.
 std::int32_t Bottlenecks::holder_of(const Variable& variable, double& weight) {
   std::int32_t number = variable.bottleneck;
   for (const Element& element : system_.elements(variable)) {
     const std::int32_t holder = system_.constraint(element.constraint).bottleneck;
     if (holder < 0) continue;
-    if (number >= 0 && number != holder) {  // it joins two components
+    if (number >= 0 && number != holder) {  // the variable joins two components
       note_adjusted(number).broken = true;
       note_adjusted(holder).broken = true;
     }
@@ -169,7 +169,7 @@ void Bottlenecks::change_members(std::int32_t number, std::int32_t index, double
       listener_.remove_member(number, index);
     }
   } else if (weight <= 0 || variable.share > 0 || variable.count == 0) {
-    // Something outside of the bottleneck has changed in its component.
+    // Something outside the bottleneck has changed in its component.
     bottleneck.broken |= variable.share > 0 || variable.count > 0;
   } else if (!bottleneck.broken) {
     add_member(number, variable);
@@ -186,8 +186,8 @@ Bottlenecks::Bottleneck& Bottlenecks::note_adjusted(std::int32_t number) {
   return bottleneck;
 }
 
-// Lowers the level up to which the constraints of a variable of a bottleneck, and its limit, do not
-// hold it back. False: that is not known.
+// Lowers `highest` to the level from which the constraints or the limit of a bottleneck's variable
+// would constrain it. Returns false if that level is unknown.
 bool Bottlenecks::fits(std::int32_t number, const Variable& variable) {
   Bottleneck& bottleneck = at(number);
   double& highest = bottleneck.range.highest;
@@ -202,8 +202,8 @@ bool Bottlenecks::fits(std::int32_t number, const Variable& variable) {
   return true;
 }
 
-// A constraint that was slack becomes one of the bottleneck's. False: it has other variables, or
-// many.
+// Adds a formerly slack constraint to the bottleneck. Returns false if it has other variables, or
+// too many.
 bool Bottlenecks::hold(std::int32_t index, std::int32_t number) {
   Constraint& constraint = system_.constraint(index);
   if (constraint.members.size() > kMostScanned) return false;

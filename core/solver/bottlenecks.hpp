@@ -1,14 +1,14 @@
 // Variables that share one saturated constraint follow its level: see ADR 21.
 //
-// Where many variables fill one constraint and nothing else holds them back, a flow that starts or
-// ends moves the shares of all of them, by one factor. Then they follow the *level* of their
-// bottleneck: the share of each is that level times its priority. A flow that starts or ends costs
-// its own route only, as long as it can be shown that the solution keeps its form: the level stays
-// above those of all variables that something else holds back, and below those at which any other
-// constraint or a limit would hold back a variable of the bottleneck.
+// If many variables saturate one constraint and nothing else constrains them, a flow that starts or
+// ends scales the shares of all of them by one factor. So they follow the *level* of their
+// bottleneck: the share of each is that level times its priority. Starting or ending a flow then
+// costs only its own route, as long as the solution provably keeps its form: the level stays above
+// those of all variables constrained elsewhere, and below those at which another constraint or a
+// limit would constrain a variable of the bottleneck.
 //
-// The class promises: the shares that follow from the levels are the max-min solution whenever
-// `adjust` has returned; what cannot be shown to be that is dissolved and dirty.
+// Invariant: after `adjust`, the shares given by the levels are the max-min solution; bottlenecks
+// for which this cannot be proved are dissolved and dirty.
 #pragma once
 
 #include <cstddef>
@@ -26,17 +26,17 @@ class Bottlenecks {
  public:
   Bottlenecks(System& system, ShareListener& listener) : system_(system), listener_(listener) {}
 
-  // Makes the last shares of the component those of a bottleneck; only the others are left.
+  // Makes the last shares of the component those of a bottleneck; only the other shares remain.
   void form(const BottleneckProposal& proposal, Component& component);
-  // Takes account of what has changed since the last solution where the solution keeps its form;
-  // dissolves the bottlenecks of all else.
+  // Updates the bottlenecks for all changes since the last solution, and dissolves those whose
+  // solution changes its form.
   void adjust();
-  // Releases its variables, which are solved for again one by one.
+  // Releases its variables, which are then solved individually.
   void dissolve(std::int32_t bottleneck);
 
   bool any() const { return in_use_ > 0; }
-  // True if one was dissolved since the last `forget_dissolved`: components are solved
-  // whole then.
+  // Returns true if one was dissolved since the last `forget_dissolved`: components are then solved
+  // whole.
   bool any_dissolved() const { return any_dissolved_; }
   void forget_dissolved() { any_dissolved_ = false; }
 
@@ -44,22 +44,22 @@ class Bottlenecks {
     return bottlenecks_[static_cast<std::size_t>(bottleneck)].level;
   }
 
-  // Throws std::logic_error that says what is inconsistent.
+  // Throws std::logic_error that names the inconsistency.
   void verify() const;
 
  private:
   struct Bottleneck {
-    double level = 0.0;                     // bytes: the share of a variable times its penalty
-    double remaining = 0.0;                 // bytes/s, what other variables leave of the constraint
-    double usage = 0.0;                     // 1/s, the sum of weight * priority of its variables
-    LevelRange range;                       // of levels at which the solution has the same form
+    double level = 0.0;                     // bytes: share times penalty of its variables
+    double remaining = 0.0;                 // bytes/s, capacity left by other variables
+    double usage = 0.0;                     // 1/s, sum of weight * priority of its variables
+    LevelRange range;                       // levels at which the solution keeps its form
     std::vector<std::int32_t> constraints;  // of its component
     std::int32_t constraint = -1;
-    std::int32_t members = 0;  // variables, with flows
-    std::int32_t changes = 0;  // since the sums were taken
+    std::int32_t members = 0;  // variables with flows
+    std::int32_t changes = 0;  // since the sums were computed
     bool in_use = false;
     bool adjusted = false;  // since the last solution
-    bool broken = false;    // the solution has taken another form
+    bool broken = false;    // the solution has changed its form
   };
 
   Bottleneck& at(std::int32_t index) { return bottlenecks_[static_cast<std::size_t>(index)]; }
@@ -80,7 +80,7 @@ class Bottlenecks {
   ShareListener& listener_;
   std::vector<Bottleneck> bottlenecks_;
   std::vector<std::int32_t> adjusted_;
-  Stack<std::int32_t> members_;  // of one that is dissolved
+  Stack<std::int32_t> members_;  // of the bottleneck being dissolved
   std::size_t in_use_ = 0;
   bool any_dissolved_ = false;
 };

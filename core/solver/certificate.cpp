@@ -37,12 +37,12 @@ double Certificate::level(std::int32_t variable) const {
   return share(variable) * system_.penalty(system_.variable(variable));
 }
 
-// The level at which what the variables of the constraint use is its capacity, those of the lowest
-// levels first. All of one level count together.
+// Returns the level at which the constraint's variables use its capacity, counted in order of
+// level; variables of equal level count together.
 double Certificate::saturation_level(std::int32_t index) {
   const Constraint& constraint = system_.constraint(index);
   uses_.clear();
-  double left = 0.0;  // weights of the variables that are not counted yet
+  double left = 0.0;  // total weight of the variables not counted yet
   for (const Member& member : constraint.members) {
     const Variable& variable = system_.variable(member.variable);
     if (variable.count == 0) continue;
@@ -67,7 +67,7 @@ double Certificate::saturation_level(std::int32_t index) {
              "its variables use " + std::to_string(used) + " bytes/s of " +
                  std::to_string(constraint.capacity));
     }
-    // Within a tolerance the last of them may have what is left, or too much.
+    // With a tolerance, the last of them may use less or more than the remaining capacity.
     const bool final = i == uses_.size() || more_ == 1 + tolerance::kVerified;
     if (final && used >= constraint.capacity * (1 - precision_) * less_) return level;
     if (left <= precision_) break;
@@ -75,7 +75,7 @@ double Certificate::saturation_level(std::int32_t index) {
   return kNotSaturated;
 }
 
-// The level of the flow that fills the pipe.
+// Returns the level of the flow that fills the pipe.
 double Certificate::saturation_level_of_pipe(std::int32_t index) {
   const Constraint& constraint = system_.constraint(index);
   double highest = kNotSaturated;

@@ -1,10 +1,9 @@
-// Proves, or refutes, that shares are a max-min solution of a system, without solving it.
+// Verifies that shares are a max-min solution of a system, without solving it.
 //
-// Shares are max-min fair if they are feasible, and each variable is at its limit or has a
-// saturated constraint on which no other variable has a higher level (Bertsekas and Gallager
-// 1992, 6.5.2). As in progressive filling a constraint counts as saturated, for the variables that
-// are left, when all but `precision` of its capacity is used by those with lower levels; it holds
-// back nobody then.
+// Shares are max-min fair if they are feasible and each variable is at its limit or has a saturated
+// constraint on which no other variable has a higher level (Bertsekas and Gallager 1992, 6.5.2). As
+// in progressive filling, a constraint counts as saturated for the remaining variables once those
+// with lower levels use all but `precision` of its capacity; it then constrains none of them.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +17,7 @@ namespace tisim::max_min {
 
 class Certificate {
  public:
-  // `shares`: of one flow of each variable. `tolerance`: by which capacities may differ.
+  // `shares`: of one flow per variable. `tolerance`: relative deviation of capacities.
   Certificate(const System& system, const std::vector<double>& shares, double precision,
               double tolerance)
       : system_(system),
@@ -27,14 +26,14 @@ class Certificate {
         more_(1 + tolerance + tolerance::kVerified),
         less_(1 - tolerance - tolerance::kVerified) {}
 
-  // Throws BrokenInvariant with the constraint or the variable that refutes it.
+  // Throws BrokenInvariant naming the constraint or variable that violates it.
   void check();
 
  private:
   struct Use {
     double level;  // bytes
-    double used;   // bytes/s, of all flows of a variable
-    double usage;  // 1/s, weight * priority of all of them
+    double used;   // bytes/s, by all flows of a variable
+    double usage;  // 1/s, weight * priority of all its flows
   };
 
   double share(std::int32_t variable) const { return shares_[static_cast<std::size_t>(variable)]; }
@@ -46,9 +45,9 @@ class Certificate {
   const System& system_;
   const std::vector<double>& shares_;
   double precision_;
-  double more_, less_;                     // what counts as equal lies between these parts of it
-  std::vector<double> saturation_levels_;  // of each constraint, kNotSaturated: none
-  std::vector<Use> uses_;                  // of the constraint that is looked at
+  double more_, less_;                     // factors between which values count as equal
+  std::vector<double> saturation_levels_;  // by constraint; kNotSaturated: none
+  std::vector<Use> uses_;                  // of the current constraint
 };
 
 }  // namespace tisim::max_min

@@ -7,7 +7,7 @@
 namespace tisim::max_min {
 
 namespace {
-// Marks are numbered up to here before they are all taken back.
+// Marks are reset after this number.
 constexpr std::uint32_t kLastMark = 0xf0000000U;
 }  // namespace
 
@@ -47,7 +47,7 @@ void Component::reach(std::int32_t index) {
   add_constraint(index);
 }
 
-// The state of constraints is needed to solve for a part of them.
+// Restores the state of a constraint, which local solving needs.
 void Component::put_back(std::size_t place) {
   Constraint& constraint = system_.constraint(constraints_[place]);
   constraint.saturation_level = known_[place].saturation_level;
@@ -88,15 +88,14 @@ bool Component::gather(std::int32_t seed, std::size_t most, double& resume_level
   return true;
 }
 
-// Gathers all variables and constraints that have not been solved for yet, each once, in the order
-// in which they lie in memory.
+// Gathers all variables and constraints not solved yet, each once, in memory order.
 void Component::gather_all(double resume_level) {
   begin();
   for (std::size_t i = 0; i < system_.constraints(); ++i) {
     const auto index = static_cast<std::int32_t>(i);
     Constraint& constraint = system_.constraint(index);
     if (constraint.count == 0 || was_gathered(constraint)) continue;
-    // One that has become slack held back variables that may have more now.
+    // A constraint that has just become slack may have constrained variables that can get more now.
     if (system_.slack(constraint) && !constraint.dirty) continue;
     reach(index);
     if (System::has_many_idle_members(constraint)) to_clean_.push_back(&constraint);
@@ -132,7 +131,7 @@ void Component::gather_all(double resume_level) {
   if (resume_level > 0) leave_out_kept();
 }
 
-// Constraints of which all variables keep their shares are as they were.
+// Removes the constraints all of whose variables keep their shares: they are unchanged.
 void Component::leave_out_kept() {
   std::size_t left = 0;
   for (std::size_t i = 0; i < constraints_.size(); ++i) {
@@ -147,7 +146,8 @@ void Component::leave_out_kept() {
   constraints_.resize(left, -1);
 }
 
-// False: more has changed than was known when it was decided which variables keep their shares.
+// Returns false if a bottleneck was dissolved, so that the choice of variables that keep their
+// shares is invalid.
 bool Component::gather_members(Constraint& constraint, double& resume_level,
                                Bottlenecks& bottlenecks) {
   Constraint* const constraints = system_.constraint_array();

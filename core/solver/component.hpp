@@ -1,8 +1,8 @@
-// A part of the system that is solved at once: variables, the constraints that connect them, and
-// the shares that have been found.
+// The part of the system that is solved together: variables, the constraints that connect them, and
+// the shares found.
 //
-// The class promises: every variable and constraint of the component carries its mark, nothing else
-// does; sums on the constraints are those of the component's variables that have no share yet.
+// Invariants: exactly the variables and constraints of the component carry its mark; the sums on
+// the constraints cover the component's variables without a share.
 #pragma once
 
 #include <cstddef>
@@ -19,34 +19,33 @@ class Component {
  public:
   explicit Component(System& system) : system_(system) {}
 
-  // A new solution begins: what was visited before it counts as not visited.
+  // Starts a new solution: everything counts as not visited.
   void begin_solution();
-  // Parts that have been gathered may be gathered again.
+  // Permits parts already gathered to be gathered again.
   void allow_again() { first_mark_ = mark_ + 2; }
-  // An empty component.
+  // Starts an empty component.
   void begin();
 
-  // The constraints and variables that a change of the constraint `seed` can reach, over
-  // constraints that are not slack, and variables that do not keep their shares: those at levels
-  // below `resume_level`, which becomes 0 when that turns out to be wrong. Where going from one to
-  // the next takes longer than passing over all variables, these are what is gathered. False: more
-  // than `most` variables were met; what was known of the constraints still is.
+  // Gathers the constraints and variables that a change of the constraint `seed` can affect, over
+  // constraints that are not slack and variables that do not keep their shares. Variables with
+  // levels below `resume_level` keep them; it is reset to 0 if that turns out to be wrong. If
+  // following the members takes longer than a pass over all variables, gathers all instead. Returns
+  // false, with the constraints' state restored, if more than `most` variables were visited.
   bool gather(std::int32_t seed, std::size_t most, double& resume_level, Bottlenecks& bottlenecks);
 
-  // For tests, which have small components: how many members of constraints are visited before all
-  // variables are passed over.
+  // Number of members visited before a pass over all variables; tests use small values.
   void set_few_visits(std::size_t visits) { few_visits_ = visits; }
 
-  // The mark of the constraints of the component and of its variables without a share.
+  // Mark of the component's constraints and of its variables without a share.
   std::uint32_t mark() const { return mark_; }
   bool was_gathered(const Constraint& constraint) const { return constraint.visit >= first_mark_; }
   bool contains(const Constraint& constraint) const { return constraint.visit == mark_; }
   bool contains(const Variable& variable) const { return variable.mark == mark_; }
-  // True if a variable of the component has a share.
+  // Returns true if a variable of the component has a share.
   bool is_fixed(std::int32_t variable) const { return system_.variable(variable).mark != mark_; }
   void mark_fixed(Variable& variable) const { variable.mark = mark_ + 1; }
 
-  // Add a variable that is not part of it yet; a constraint, whose sums are zero afterwards.
+  // Adds a variable that is not part of it yet; or a constraint, whose sums are reset.
   void add_variable(std::int32_t index) {
     system_.variable(index).mark = mark_;
     variables_.push_back(index);
@@ -61,9 +60,9 @@ class Component {
   const Stack<std::int32_t>& constraints() const { return constraints_; }
   Stack<Share>& shares() { return shares_; }
   const Stack<Share>& shares() const { return shares_; }
-  // No variable has its limit at a lower level.
+  // Lower bound of the limit levels of the variables.
   double lowest_limit() const { return lowest_limit_; }
-  // Number of variables met that keep their shares.
+  // Number of visited variables that keep their shares.
   std::size_t kept() const { return kept_; }
 
  private:
@@ -81,14 +80,14 @@ class Component {
   bool gather_members(Constraint& constraint, double& resume_level, Bottlenecks& bottlenecks);
 
   System& system_;
-  // The mark of the component, an even number, and that of the first one of this solution.
+  // Mark of the component, an even number, and that of the first one of this solution.
   std::uint32_t mark_ = 0;
   std::uint32_t first_mark_ = 0;
   Stack<std::int32_t> variables_;
   Stack<std::int32_t> constraints_;
   Stack<Share> shares_;
-  Stack<Known> known_;           // of each constraint
-  Stack<Constraint*> to_clean_;  // those with members that have no flows any more
+  Stack<Known> known_;           // by constraint
+  Stack<Constraint*> to_clean_;  // those with many members without flows
   double lowest_limit_ = 0.0;
   std::size_t kept_ = 0;
   std::size_t few_visits_ = 1U << 14;

@@ -8,14 +8,14 @@
 namespace tisim::max_min {
 
 namespace {
-// Variables of a component whose levels are worth being kept for the next time; smaller ones are
-// found in the share cache.
+// Minimum size of a component whose levels are kept for resuming; smaller ones are found in the
+// share cache.
 constexpr std::size_t kWorthResuming = 32;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 }  // namespace
 
 void ProgressiveFilling::set_many(std::size_t variables) {
-  many_ = std::max(variables, ShareCache::kLargest + 1);  // the cache reads lists
+  many_ = std::max(variables, ShareCache::kLargest + 1);  // the cache needs lists
 }
 
 void ProgressiveFilling::fill(Extent extent) {
@@ -43,7 +43,7 @@ void ProgressiveFilling::fill(Extent extent) {
   if (sums_hold_ && keeps_levels_) keep_sums();
 }
 
-// Keeps the rest of each constraint, so that solving for a part of the component need not sum it.
+// Keeps the residual capacity of each constraint, so that local solving need not recompute it.
 void ProgressiveFilling::keep_sums() {
   for (const std::int32_t index : component_.constraints()) {
     Constraint& constraint = system_.constraint(index);
@@ -65,7 +65,7 @@ void ProgressiveFilling::open_constraints() {
       constraint.usage = fatpipe_usage(constraint);
     }
     open(constraint);
-    // Variables that keep their shares may leave nothing of it.
+    // Variables that keep their shares may exhaust it.
     if (extent_ != Extent::whole) note_change(constraint);
   }
 }
@@ -119,9 +119,9 @@ void ProgressiveFilling::update_levels() {
   changed_.clear();
 }
 
-// There is one open constraint at least.
+// Requires at least one open constraint.
 double ProgressiveFilling::lowest_level() const {
-  // Four at a time: each would wait for the one before.
+  // Four independent minima, to break the dependency chain.
   double lowest[4] = {kInfinite, kInfinite, kInfinite, kInfinite};
   std::size_t i = 0;
   for (; i + 4 <= levels_.size(); i += 4) {
@@ -131,17 +131,17 @@ double ProgressiveFilling::lowest_level() const {
   return std::min(std::min(lowest[0], lowest[1]), std::min(lowest[2], lowest[3]));
 }
 
-// The flow that fills a fat pipe has the pipe's level as its bound, but for rounding. In SimGrid
-// the last bit of this comparison decides what the others get, so the numbers are the same here
-// (docs/adr/0003-exact-shares.md). Limits that differ by less than the precision from the lowest
-// are equal to it in SimGrid, even where the level lies between them.
+// The flow that fills a fat pipe has the pipe's level as its bound, up to rounding. In SimGrid the
+// last bit of this comparison determines the shares of the other flows, so the same numbers are
+// used here (docs/adr/0003-exact-shares.md). In SimGrid, limits within the precision of the lowest
+// are equal to it, even if the level is between them.
 bool ProgressiveFilling::fix_bounded(double level) {
   if (lowest_limit_ >= level) return false;
   if (fix_below(level - precision_)) return true;
   return lowest_limit_ < level && fix_below(lowest_limit_ + precision_);
 }
 
-// Fixes the variables whose limits lie below a level, and finds the lowest limit of the others.
+// Fixes the variables with limits below a level, and finds the lowest limit of the others.
 bool ProgressiveFilling::fix_below(double level) {
   bool any = false;
   double lowest = kInfinite;
@@ -166,7 +166,7 @@ void ProgressiveFilling::saturate(double lowest) {
   for (std::size_t i = 0; i < levels_.size(); ++i) {
     if (!(levels_[i] <= same)) continue;
     Constraint* constraint = open_[i];
-    // Others that saturate at this level may have fixed all of its variables.
+    // Other constraints that saturate at this level may have fixed all its variables.
     if (constraint->unfixed == 0) continue;
     if (constraint->saturation_level == kNotSaturated) constraint->saturation_level = level;
     if (saturate_last(*constraint, level)) return;
@@ -174,8 +174,8 @@ void ProgressiveFilling::saturate(double lowest) {
   }
 }
 
-// Fixes the members of a constraint that have no share yet. They lie anywhere in memory, so that
-// the elements of one are fetched while others are fixed.
+// Fixes the members of a constraint without a share. They are scattered in memory, so their
+// elements are prefetched.
 void ProgressiveFilling::fix_members(const Constraint& constraint, double level) {
   constexpr std::size_t kAhead = 8;
   waiting_.clear();
@@ -191,15 +191,15 @@ void ProgressiveFilling::fix_members(const Constraint& constraint, double level)
   }
 }
 
-// When all variables that are left are on one constraint, nobody asks for the rooms of the others
-// again.
+// If all remaining variables are on one constraint, the residual capacities of the others are not
+// needed again.
 bool ProgressiveFilling::saturate_last(Constraint& constraint, double level) {
   if (static_cast<std::size_t>(constraint.unfixed) != unfixed_) return false;
   const std::size_t size = component_.variables().size();
   const bool is_bottleneck = unfixed_ >= std::max(kSmallestBottleneck, size / 2);
   if (keeps_levels_ && !is_bottleneck) return false;
   if (is_bottleneck) {
-    // It may become a bottleneck next time, which takes all variables to form.
+    // It may become a bottleneck next time, which requires all its variables.
     if (extent_ == Extent::resumed) constraint.saturation_level = kUnknownLevel;
     if (size > ShareCache::kLargest) propose(constraint, level);
   }
@@ -222,7 +222,7 @@ bool ProgressiveFilling::saturate_last(Constraint& constraint, double level) {
   return true;
 }
 
-// All variables of the component that are not fixed yet wait for `constraint`.
+// Proposes `constraint`, which limits all remaining variables, as a bottleneck.
 void ProgressiveFilling::propose(const Constraint& constraint, double level) {
   if (constraint.fatpipe || system_.changes() || closed_early_ || extent_ != Extent::whole) return;
   double highest = kInfinite;

@@ -1,9 +1,8 @@
-// Levels that were found before, so that one which differs by rounding only is the same.
+// Levels found before: a level that differs from one of them only by rounding is replaced by it.
 //
-// Links that are alike saturate at one level, which sums in different orders round differently.
-// Within one filling they are grouped; parts that are filled one after the other find the level
-// here. Flows that are alike then end at one instant, as they do where everything is solved at
-// once.
+// Identical links saturate at one level, but sums in different orders round it differently. Within
+// one filling they are grouped; parts filled separately find the level here. Identical flows then
+// end at the same instant, as they do if everything is solved together.
 #pragma once
 
 #include <array>
@@ -15,7 +14,7 @@ namespace tisim::max_min {
 
 class KnownLevels {
  public:
-  // The level that is known and equal but for rounding, or this one, which is known from now on.
+  // Returns a known level equal up to rounding, or adds this one and returns it.
   double find_or_add(double level) {
     const std::uint64_t key = (std::bit_cast<std::uint64_t>(level) + kHalf) >> kRounded;
     for (const std::uint64_t near : {key, key - 1, key + 1}) {
@@ -31,7 +30,7 @@ class KnownLevels {
     std::uint64_t key = 0;
     double level = 0.0;
   };
-  // The last bits of a level: 2^-42 of it, as `tolerance::kSameSaturation`.
+  // Number of low bits ignored: 2^-42 of a level, as in `tolerance::kSameSaturation`.
   static constexpr int kRounded = 10;
   static constexpr std::uint64_t kHalf = std::uint64_t{1} << (kRounded - 1);
 

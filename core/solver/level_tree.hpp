@@ -1,4 +1,4 @@
-// Numbered levels, of which the lowest is found: a tournament of all.
+// A tournament tree that finds the lowest of numbered levels.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class LevelTree {
     count_ = 0;
     resize(kFewest);
   }
-  // A level with the next number.
+  // Appends a level, with the next number.
   void add(double level) {
     if (count_ == leaves_) resize(2 * leaves_);
     set(count_++, level);
@@ -34,7 +34,7 @@ class LevelTree {
   double operator[](std::size_t number) const { return levels_[number]; }
   double lowest() const { return levels_[number_of_lowest()]; }
   std::size_t number_of_lowest() const { return lowest_[1]; }
-  // Appends the numbers of the levels up to one, in ascending order.
+  // Appends the numbers of the levels up to `most`, in ascending order.
   void append_within(double most, Stack<std::int32_t>& numbers) const { append(1, most, numbers); }
 
  private:
@@ -47,7 +47,7 @@ class LevelTree {
     lowest_.resize(leaves, 0);
     for (std::size_t i = leaves - 1; i > 0; --i) lowest_[i] = lower_child(i);
   }
-  // The number of the lowest level below a node: a leaf has one only.
+  // Returns the number of the lowest level below a node; a leaf has only one.
   std::uint32_t lowest_below(std::size_t node) const {
     return node < leaves_ ? lowest_[node] : static_cast<std::uint32_t>(node - leaves_);
   }
@@ -66,9 +66,9 @@ class LevelTree {
     append(2 * node + 1, most, numbers);
   }
 
-  std::size_t count_ = 0, leaves_ = 0;  // all that are not in use are `kNone`
+  std::size_t count_ = 0, leaves_ = 0;  // unused leaves are `kNone`
   Stack<double> levels_;
-  Stack<std::uint32_t> lowest_;  // the number of the lowest level below each inner node
+  Stack<std::uint32_t> lowest_;  // number of the lowest level below each inner node
 };
 
 }  // namespace tisim::max_min

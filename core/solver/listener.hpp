@@ -1,4 +1,4 @@
-// Interface of the class whose flows progress at the shares of the solver.
+// Interface of the class whose flows progress at the solver's shares.
 #pragma once
 
 #include <cstdint>
@@ -9,28 +9,27 @@
 
 namespace tisim::max_min {
 
-// The solver reports every change of a share, in the order of the changes. The shares of
-// the variables of a *bottleneck* are its level times their priorities: of those only the changes
-// of the level are told.
+// The solver reports every change of a share, in order. The shares of the variables of a
+// *bottleneck* are its level times their priorities: only changes of the level are reported.
 class ShareListener {
  public:
   virtual ~ShareListener() = default;
 
-  // Variables that are in no bottleneck have new shares or counts. The new share is in the system;
-  // each item has the one before.
+  // Variables outside bottlenecks have new shares or counts. The system has the new share; each
+  // item has the previous one.
   virtual void set_shares(std::span<const Share> before) = 0;
 
-  // A bottleneck, its first variables (with their shares before) and its level.
+  // A bottleneck is formed, with its first variables (and their previous shares) and its level.
   virtual void form(std::int32_t bottleneck, std::span<const Share> before, double level) = 0;
   virtual void set_level(std::int32_t bottleneck, double level) = 0;
-  // A variable that had no flows joins.
+  // A variable without flows joins.
   virtual void join(std::int32_t bottleneck, std::int32_t variable) = 0;
-  // Flows of a member have started or ended; some are left.
+  // The number of flows of a member has changed but is not zero.
   virtual void recount(std::int32_t bottleneck, std::int32_t variable) = 0;
-  // A member has no flows any more.
+  // A member has no flows left.
   virtual void remove_member(std::int32_t bottleneck, std::int32_t variable) = 0;
-  // The bottleneck is no more. Appends its members with flows; of each, and of others that belong
-  // to it, `leave` is told next.
+  // The bottleneck is dissolved. Appends its members with flows; `leave` is then called for each of
+  // them, and for others that belong to it.
   virtual void dissolve(std::int32_t bottleneck, Stack<std::int32_t>& members) = 0;
   virtual void leave(std::int32_t bottleneck, std::int32_t variable) = 0;
 };

@@ -43,7 +43,7 @@ void LocalPart::add_member(std::int32_t index, const Variable& variable, const V
   std::push_heap(limits_.begin(), limits_.end());
 }
 
-// A member without a share uses a link.
+// Adds a use of a link by a member without a share.
 void LocalPart::attach(std::int32_t number, const Member& member) {
   Use& use = uses_[static_cast<std::size_t>(number)];
   const auto place = static_cast<std::size_t>(use.link);
@@ -54,7 +54,7 @@ void LocalPart::attach(std::int32_t number, const Member& member) {
   ++link.unfixed;
   use.next = link.last_use;
   link.last_use = number;
-  // A lower bound still is one unless the new level is lower.
+  // An outdated level remains a lower bound unless the new level is lower.
   const double next = next_level(link);
   if (!link.outdated || next < next_levels_[place]) {
     link.outdated = false;
@@ -112,7 +112,7 @@ void LocalPart::update(Link& link) {
   reschedule(link);
 }
 
-// Levels only rise as shares are fixed, so that one is updated when it is the lowest.
+// Levels only rise as shares are fixed, so a level is updated only when it is the lowest.
 double LocalPart::lowest_level() {
   for (;;) {
     const std::size_t place = next_levels_.number_of_lowest();
@@ -122,7 +122,7 @@ double LocalPart::lowest_level() {
   }
 }
 
-// Limits below a level, as `ProgressiveFilling::fix_bounded` takes them.
+// Fixes limits below a level, like `ProgressiveFilling::fix_bounded`.
 bool LocalPart::fix_limited(double level) {
   const auto drop_lowest = [this] {
     std::pop_heap(limits_.begin(), limits_.end());
@@ -152,7 +152,7 @@ void LocalPart::saturate(const Stack<std::int32_t>& due) {
       link.level = kUnknownLevel;
     } else {
       link.level = level_;
-      // Others that saturate at this level may have fixed all of its variables.
+      // Other links that saturate at this level may have fixed all its variables.
       for (std::int32_t i = link.unfixed > 0 ? link.last_use : -1; i >= 0; i = use(i).next) {
         const auto member = static_cast<std::size_t>(use(i).variable);
         if (!members_[member].fixed) fix(member, level_ * members_[member].priority);

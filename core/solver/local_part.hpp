@@ -1,17 +1,16 @@
-// Some variables of a large component, which share what all others leave of their constraints.
+// A subset of the variables of a large component, which share the capacity that all others leave.
 //
 // The level of the variables without a share rises, as in progressive filling (filling.hpp, with
-// the same thresholds). Meanwhile variables may join: whoever decides that (local_solver.hpp) sees
-// to it that no variable joins below the level that has been reached, so that no share which was
-// found has to be found again. Constraints that did not saturate the last time are *idle*: they are
-// no links of the part, which only notes that its variables use them, unless more of one is used
-// than there is; then they become links, and all begins anew.
+// the same thresholds). Meanwhile variables may join; the caller (local_solver.hpp) ensures that
+// none joins below the current level, so that no share has to be computed twice. Constraints that
+// did not saturate in the last solution are *idle*: the part only records their use and does not
+// treat them as links, unless their capacity is exceeded; then they become links, and the rise
+// restarts.
 //
-// The sums of the constraints are kept apart from those of the system, in arrays that are small
-// where the part is.
+// The sums of the constraints are kept separate from those of the system, in small arrays.
 //
-// The class promises: sums of the links are those of the part's variables without a share; the
-// lowest level at which something happens to a link is known.
+// Invariants: the sums of the links cover the part's variables without a share; the lowest level at
+// which a link is due is known.
 #pragma once
 
 #include <algorithm>
@@ -28,34 +27,34 @@ namespace tisim::max_min {
 
 class LocalPart {
  public:
-  // A constraint that variables of the part cross.
+  // A constraint crossed by variables of the part.
   struct Link {
-    double remaining = 0.0;         // bytes/s, what variables with shares leave of it
-    double usage = 0.0;             // 1/s, the sum of weight * priority of flows without a share
-    double negligible = 0.0;        // bytes/s; with less left it limits nobody
-    double before = kNotSaturated;  // the level at which it saturated in the last solution
-    double level = kNotSaturated;   // the same in this one; kUnknownLevel: it limits nobody
-    double below = kNotSaturated;   // the levels of variables outside the part are lower
+    double remaining = 0.0;         // bytes/s, capacity left by variables with shares
+    double usage = 0.0;             // 1/s, sum of weight * priority of the flows without a share
+    double negligible = 0.0;        // bytes/s; with less remaining it limits no variable
+    double before = kNotSaturated;  // saturation level in the last solution
+    double level = kNotSaturated;   // the same in this one; kUnknownLevel: limits nothing
+    double below = kNotSaturated;   // upper bound of the levels of variables outside the part
     std::int32_t constraint = -1;
-    std::int32_t outside = 0;  // variables with flows that are not in the part
+    std::int32_t outside = 0;  // variables with flows outside the part
     std::int32_t unfixed = 0;  // variables of the part without a share
     std::int32_t last_use = -1;
-    bool slack = false;     // it holds back nobody any more
+    bool slack = false;     // it cannot limit any variable
     bool released = false;  // it does not keep the level `before`
-    bool lenient = false;   // it keeps it if more is used of it, too, within the tolerance
-    bool outdated = false;  // its next level is a lower bound
+    bool lenient = false;   // it keeps that level within the tolerance even if overused
+    bool outdated = false;  // its next level is only a lower bound
   };
-  // A variable on a link, or on an idle constraint.
+  // Use of a link, or of an idle constraint, by a variable.
   struct Use {
-    std::int32_t link, variable;  // in this part; ~ an idle constraint
-    std::int32_t next;            // use of the link by another variable, -1: none
+    std::int32_t link, variable;  // indices in this part; ~ an idle constraint
+    std::int32_t next;            // next use of the same link, or -1
     double weight;                // of all flows of the variable together
   };
   struct Member {
     double limit = 0.0;  // bytes/s, of one flow
     double limit_level = 0.0, penalty = 0.0, priority = 0.0;
     double share = 0.0;   // bytes/s, of one flow
-    double before = 0.0;  // the same in the last solution, if each flow had used as much
+    double before = 0.0;  // in the last solution, scaled to the current number of flows
     std::int32_t variable = -1;
     std::int32_t first_use = 0;
     bool fixed = false;
@@ -64,11 +63,11 @@ class LocalPart {
   LocalPart(KnownLevels& known, double precision) : known_(known), precision_(precision) {}
 
   void clear();
-  // Empties it, too, and gives much memory back: to be called after it has been large.
+  // Also releases large buffers: to be called after the part has been large.
   void clear_for_long();
   std::int32_t add_link(const Link& link);
   void add_member(std::int32_t index, const Variable& variable, const VariableType& type);
-  // The member that was added last crosses a link, or (its complement) an idle constraint.
+  // The member added last uses a link or (its complement) an idle constraint.
   void add_use(std::int32_t link, double weight) {
     const Member& member = members_.back();
     const auto number = static_cast<std::int32_t>(uses_.size());
@@ -76,30 +75,30 @@ class LocalPart {
     if (link >= 0) attach(number, member);
   }
 
-  // The level at which variables of the part saturate a link, kNone: never.
+  // Level at which variables of the part saturate a link; kNone: never.
   double saturation(const Link& link) const {
     return can_saturate(link) ? std::max(link.remaining, 0.0) / link.usage : LevelTree::kNone;
   }
-  // True if something happens to it at the level of the last solution before it saturates: it
-  // keeps that level, or whom it held back outside the part joins.
+  // Returns true if the link reaches the level of the last solution before it saturates: it keeps
+  // that level, or the variables that it limited outside the part join.
   bool reaches_former_level(const Link& link) const {
     if (link.released || link.outside == 0) return false;
     return link.lenient || !can_saturate(link) || link.before * link.usage <= link.remaining;
   }
 
-  // Gives shares to the variables whose limits are reached before the next level of a link, and
-  // finds the links to which something happens at that level. False: there is none, and all
-  // variables have shares.
+  // Gives shares to the variables whose limits are below the next level of a link, and finds the
+  // links due at that level. Returns false if there are none and all variables have shares.
   bool rise(Stack<std::int32_t>& due);
-  // The properties of a link have been changed.
+  // Called after the properties of a link have changed.
   void reschedule(const Link& link) {
     next_levels_.set(static_cast<std::size_t>(&link - links_.begin()), next_level(link));
   }
-  // All begins anew with the next rise: shares were found for another level of a link.
+  // Restarts at the next rise: shares were computed for another level of a link.
   void start_over() { starts_over_ = true; }
-  // Takes back all shares.
+  // Resets all shares.
   void begin_again();
-  // Idle constraints have become links: `link_of` knows their numbers, -1: one still is idle.
+  // Attaches idle constraints that have become links: `link_of` returns their numbers, or -1 if
+  // still idle.
   template <class LinkOf>
   void attach_idle(LinkOf link_of) {
     for (std::size_t i = 0; i < uses_.size(); ++i) {
@@ -110,7 +109,7 @@ class LocalPart {
       attach(static_cast<std::int32_t>(i), member(uses_[i]));
     }
   }
-  // The links that are due saturate, at one level.
+  // Saturates the links due, at one level.
   void saturate(const Stack<std::int32_t>& due);
 
   Stack<Link>& links() { return links_; }
@@ -125,11 +124,11 @@ class LocalPart {
   }
 
  private:
-  // The limit of a member.
+  // The limit of a member, ordered so that the lowest is first in a heap.
   struct Limit {
     double level;
     std::int32_t member;
-    bool operator<(const Limit& other) const {  // the lowest comes first in a heap
+    bool operator<(const Limit& other) const {  // lowest first in a heap
       return level > other.level || (level == other.level && member > other.member);
     }
   };
@@ -152,10 +151,10 @@ class LocalPart {
 
   KnownLevels& known_;
   double precision_;
-  double level_ = 0.0;  // that has been reached
+  double level_ = 0.0;  // current level
   Stack<Link> links_;
   Stack<Member> members_;
-  Stack<Use> uses_;        // of each member in turn
+  Stack<Use> uses_;        // grouped by member
   Stack<Limit> limits_;    // a heap
   LevelTree next_levels_;  // of the links
   bool starts_over_ = false;

@@ -9,29 +9,29 @@
 namespace tisim::max_min {
 
 namespace {
-// A part is worth its while in a component that is so many times larger than parts usually are.
+// Size of a component, relative to the usual size of parts, from which parts are worthwhile.
 constexpr double kMuchLarger = 8.0;
 constexpr std::size_t kLargest = 1U << 13;
-// A variable of a part takes as long as so many that are solved for together.
+// Cost of a variable of a part, in variables that are solved together.
 constexpr std::size_t kCostOfMember = 16;
-// A change that is solved for in part takes as long as so many variables of a component.
+// Cost of a change that is solved locally, in variables of a component.
 constexpr std::size_t kEffort = 16;
 constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
-// Weights of a part in the mean of their sizes.
+// Weights of a new part in the running mean of sizes.
 constexpr double kWeight = 1.0 / 64;
 constexpr double kWeightOfLarge = 1.0 / 16;
-constexpr double kForgotten = 1.0 / 1024;  // of that mean with each component that is solved whole
-// How often variables of a part cross a constraint, on average.
+constexpr double kForgotten = 1.0 / 1024;  // decay of that mean per component solved whole
+// Average number of part variables per constraint, at most.
 constexpr std::size_t kMostUses = 32;
-// A component that was large is taken to be large so many times before its size is found out again.
+// Number of changes for which a large component is assumed large before its size is checked again.
 constexpr std::uint8_t kAssumedLarge = 31;
-// Sums of constraints are taken anew after that many solutions, so that rounding does not add up,
-// or after as many as they have members, whose sum rounds as much.
+// Number of solutions after which the sums of constraints are recomputed, so that rounding errors
+// do not accumulate; or the number of members, whose sum rounds as much.
 constexpr std::size_t kMostUpdates = 64;
-constexpr std::size_t kMostIdleUpdates = 250;  // by one variable each
-constexpr std::size_t kMostOfMany = 4096;      // rounds by less than `tolerance::kSameLevel`
-// A variable that a constraint holds back may be as far below its level as rounding leaves it: the
-// share of an earlier solution is kept, and so is the level of the constraint.
+constexpr std::size_t kMostIdleUpdates = 250;  // one variable each
+constexpr std::size_t kMostOfMany = 4096;      // error below `tolerance::kSameLevel`
+// A variable limited by a constraint may be below its level by rounding: the share of an earlier
+// solution is kept, and so is the level of the constraint.
 constexpr double kHeld = 1 - 4 * tolerance::kSameLevel;
 bool is_summed_anew(const Constraint& constraint, std::size_t most) {
   return constraint.updates > most &&
@@ -55,7 +55,7 @@ bool LocalSolver::solve(std::span<const std::int32_t> changed) {
   component_.allow_again();
   if (!possible_) effort_ = kNever;
   if (possible_) accept(changed);
-  // Large parts are costly: the mean follows them at once.
+  // Large parts are costly, so the mean follows them quickly.
   const auto size = static_cast<double>(part_.members().size());
   mean_size_ += (size - mean_size_) * (size > mean_size_ ? kWeightOfLarge : kWeight);
   if (part_.members().size() > kLargest) part_.clear_for_long();
@@ -72,7 +72,7 @@ bool LocalSolver::is_worthwhile(std::size_t changes) const {
   return always_ || (effort_ < whole && kEffort * changes < whole);
 }
 
-// The rest of variables that have no flows any more is left of their constraints.
+// Gives the capacity of variables that have lost their flows back to their constraints.
 void LocalSolver::note_departures() {
   for (const std::int32_t index : system_.touched()) {
     const Variable& variable = system_.variable(index);
@@ -108,8 +108,8 @@ void LocalSolver::assume_large() {
   }
 }
 
-// Some variables have no flows any more: whom their constraints held back may have more, if they
-// have room.
+// Considers the constraints of variables that have lost their flows: the variables they limited may
+// get more.
 void LocalSolver::depart(std::span<const std::int32_t> changed) {
   abandoned_.clear();
   for (const std::int32_t index : changed) {
@@ -126,15 +126,15 @@ void LocalSolver::depart(std::span<const std::int32_t> changed) {
   }
 }
 
-// Flows that have moved alike end together: rounding is no reason to part them.
+// Flows with equal progress should end together: do not separate them by rounding.
 bool LocalSolver::keeps_share(const LocalPart::Member& member) const {
   const Variable& variable = system_.variable(member.variable);
   const double off = std::abs(member.share - variable.share);
   return !variable.stale && off <= tolerance::kSameLevel * variable.share;
 }
 
-// Sees to it that the sum and the level of the last solution are known. Variables without flows
-// have used nothing of it, whatever their shares.
+// Ensures that the sum and the level of the last solution are known. Variables without flows had no
+// part in it, whatever their shares.
 void LocalSolver::examine(Constraint& constraint) {
   const bool level_known = constraint.saturation_level != kUnknownLevel;
   if (constraint.updates > 0 && level_known && !is_summed_anew(constraint, kMostUpdates)) return;
@@ -154,7 +154,7 @@ void LocalSolver::examine(Constraint& constraint) {
   }
   if (!level_known) {
     const double room = constraint.capacity - used - left_behind;
-    // One that was closed with next to nothing left may be exceeded: it held back some of them.
+    // A constraint closed when nearly exhausted may be exceeded: it limited some of the variables.
     const bool nearly_full = room <= 2 * precision_ * constraint.capacity;
     const bool full =
         std::abs(room) <= constraint.capacity * std::max(tolerance_, tolerance::kUnused);
@@ -162,7 +162,7 @@ void LocalSolver::examine(Constraint& constraint) {
   }
   constraint.remaining = constraint.capacity - used;
   constraint.updates = 1;
-  // Variables that depart now are needed once more if this attempt fails.
+  // Variables departing now are needed again if this attempt fails.
   if (!departs && System::has_many_idle_members(constraint)) {
     system_.remove_idle_members(constraint);
   }
@@ -180,7 +180,7 @@ void LocalSolver::include(std::int32_t index) {
   component_.add_variable(index);
   const VariableType& type = system_.type_of(variable);
   part_.add_member(index, variable, type);
-  // Constraints lie anywhere in memory: of most it is enough to know that they are idle.
+  // Constraints are scattered in memory: for most it suffices to know that they are idle.
   others_.clear();
   for (const Element& element : system_.elements(variable, type)) {
     if (system_.is_idle(element.constraint)) {
@@ -203,7 +203,7 @@ void LocalSolver::include(std::int32_t index) {
   }
 }
 
-// A constraint becomes a link of the part unless it is idle.
+// Makes a constraint a link of the part unless it is idle.
 void LocalSolver::consider(std::int32_t index) {
   Constraint& constraint = system_.constraint(index);
   if (constraint.fatpipe || constraint.bottleneck >= 0) {
@@ -237,7 +237,7 @@ void LocalSolver::add_constraint(std::int32_t index) {
   constraint.slot = part_.add_link(link);
 }
 
-// The shares of the part are used of its idle constraints, or (`sign` -1) are not any more.
+// Subtracts the shares of the part from its idle constraints, or adds them back (`sign` -1).
 void LocalSolver::use_idle(double sign) {
   exceeded_.clear();
   for (std::size_t i = 0; i < part_.members().size(); ++i) {
@@ -258,14 +258,14 @@ void LocalSolver::use_idle(double sign) {
   }
 }
 
-// True: more is used of idle constraints than there is. They become links, and all begins anew.
+// Turns exceeded idle constraints into links and restarts. Returns false if none is exceeded.
 bool LocalSolver::wake_exceeded() {
   use_idle(1.0);
   std::sort(exceeded_.begin(), exceeded_.end());
   const std::int32_t* const last = std::unique(exceeded_.begin(), exceeded_.end());
   woken_.clear();
   for (const std::int32_t* index = exceeded_.begin(); index != last; ++index) {
-    // Later uses may have left some.
+    // Later changes may have freed some capacity.
     if (is_exceeded(system_.constraint(*index))) woken_.push_back(*index);
   }
   if (woken_.empty()) return false;
@@ -279,7 +279,7 @@ bool LocalSolver::wake_exceeded() {
   return true;
 }
 
-// The variables of a constraint from a level on.
+// Adds the variables of a constraint with at least a given level.
 void LocalSolver::include_from(std::int32_t index, double from) {
   joining_.clear();
   for (const Member& member : system_.constraint(index).members) {
@@ -291,7 +291,7 @@ void LocalSolver::include_from(std::int32_t index, double from) {
   for (const std::int32_t variable : joining_) include(variable);
 }
 
-// True if all links that are due saturate at the level that has been reached.
+// Returns true if all due links saturate at the current level.
 bool LocalSolver::settle_all() {
   bool settled = true;
   for (const std::int32_t link : due_) {
@@ -301,15 +301,15 @@ bool LocalSolver::settle_all() {
   return settled;
 }
 
-// True if a link saturates at the level that has been reached. False: variables have joined, or it
-// saturates at another one.
+// Returns true if a link saturates at the current level; false if variables have joined, or it
+// saturates at another level.
 bool LocalSolver::settle(std::size_t index) {
   LocalPart::Link& link = part_.links()[index];
   if (!part_.reaches_former_level(link)) {
     const double level = part_.saturation(link);
     return link.outside == 0 || level >= link.below || !squeeze(index, level);
   }
-  // Capacity left if the variables without a share get the level of the last solution.
+  // Residual capacity if the variables without a share get the level of the last solution.
   const double capacity = system_.constraint(link.constraint).capacity;
   const double left = link.remaining - (link.unfixed > 0 ? link.usage * link.before : 0.0);
   if (link.lenient && left < -tolerance_ * capacity) {
@@ -328,7 +328,7 @@ bool LocalSolver::settle(std::size_t index) {
   return false;
 }
 
-// Has the variables of a link join from a level on.
+// Lets the variables of a link join from a level on.
 void LocalSolver::release(std::size_t index, double from) {
   include_from(part_.links()[index].constraint, from);
   LocalPart::Link& link = part_.links()[index];
@@ -336,7 +336,7 @@ void LocalSolver::release(std::size_t index, double from) {
   part_.reschedule(link);
 }
 
-// Has variables join that are above the level at which a link would saturate without them.
+// Lets variables join that are above the level at which a link would saturate without them.
 bool LocalSolver::squeeze(std::size_t index, double level) {
   constexpr double kSame = tolerance::kSameLevel;
   LocalPart::Link& link = part_.links()[index];
@@ -354,8 +354,8 @@ bool LocalSolver::squeeze(std::size_t index, double level) {
   return true;
 }
 
-// A level up to which a link has room for all its variables, if those without a share want as much
-// as their limits.
+// Returns a level up to which a link has capacity for all its variables, if those without a share
+// demand their limits.
 double LocalSolver::saturates_at(const LocalPart::Link& link) {
   const Constraint& constraint = system_.constraint(link.constraint);
   demands_.clear();
@@ -375,7 +375,7 @@ double LocalSolver::saturates_at(const LocalPart::Link& link) {
   return room_up_to(constraint.capacity, demands_, kNotSaturated);
 }
 
-// The shares become those of the component; the constraints know what is left of them.
+// Stores the shares in the component and the residual capacities in the constraints.
 void LocalSolver::accept(std::span<const std::int32_t> changed) {
   component_.shares().clear();
   for (const LocalPart::Member& member : part_.members()) {

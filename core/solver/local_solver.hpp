@@ -1,22 +1,23 @@
-// A large component is not solved whole but near what has changed: see ADR 21.
+// Solves a large component only near the changes: see ADR 21.
 //
-// A constraint saturates at a *level*, and a variable's level (share times penalty) is the least of
-// those of its constraints and of its limit. So a change of a constraint moves the variables that
-// it holds back, and these move the other constraints that they cross, all of them at higher
-// levels. The part that is solved begins with the variables whose flows have changed. While its
-// level rises (local_part.hpp), variables outside of it join
-//   - where a constraint would saturate below their levels: it holds them back from now on;
-//   - where it does not saturate at the level of the last solution: it held them back until now.
-// Neither joins below the level that has been reached. When all variables of the part have shares
-// and no constraint has anything left to give, the whole is max-min fair.
+// A constraint saturates at a *level*, and a variable's level (share times penalty) is the minimum
+// of those of its constraints and of its limit. So a change of a constraint affects the variables
+// that it limits, and these affect the other constraints that they cross, all at higher levels. The
+// part to be solved starts with the variables whose flows have changed. While its level rises
+// (local_part.hpp), variables outside join
+//   - where a constraint would saturate below their levels: it limits them from now on;
+//   - where a constraint does not saturate at the level of the last solution: it limited them
+//     before.
+// None joins below the current level. When all variables of the part have shares and no constraint
+// has capacity left to distribute, the whole solution is max-min fair.
 //
-// What all variables use of a constraint is kept between solutions (`Constraint::remaining`). Of
-// most constraints that the part crosses only this is needed, after its shares have been found:
-// they are idle, as they hold back nobody and have room for the new shares. Only those that
-// saturate, or did, are searched for variables that must join.
+// The residual capacity of a constraint is kept between solutions (`Constraint::remaining`). For
+// most constraints of the part nothing else is needed, once its shares have been found: they are
+// idle, as they limit no variable and have capacity for the new shares. Only those that saturate,
+// or did, are searched for variables that must join.
 //
-// With a tolerance, a constraint keeps its level as long as what is used of it differs from its
-// capacity by no more than that.
+// With a tolerance, a constraint keeps its level as long as its use differs from its capacity by no
+// more than that.
 #pragma once
 
 #include <algorithm>
@@ -35,8 +36,8 @@ namespace tisim::max_min {
 
 class LocalSolver {
  public:
-  // `tolerance`: the part of a capacity by which constraints may be used more or less before
-  // they are solved again.
+  // `tolerance`: relative deviation of a constraint's use from its capacity up to which it is not
+  // solved again.
   LocalSolver(System& system, Component& component, KnownLevels& known, double precision,
               double tolerance)
       : system_(system),
@@ -45,22 +46,22 @@ class LocalSolver {
         tolerance_(tolerance),
         part_(known, precision) {}
 
-  // False: no component has been large so far, so that there is nothing to solve locally.
+  // Returns false if no component has been large so far, so that local solving does not apply.
   bool any_large() const { return any_large_; }
-  // To be called before changes are solved for, if any component was large.
+  // Must be called before changes are solved, if any component was large.
   void begin_solution();
-  // False: as many changes of one instant take longer in parts than together, or one could not be
-  // solved for in part.
+  // Returns false if solving this many simultaneous changes locally takes longer than together, or
+  // if one of them could not be solved locally.
   bool is_worthwhile(std::size_t changes) const;
-  // Solves near variables whose flows have changed; the shares are those of the component, and the
-  // constraints of the variables need not be solved again. False: the part would be large, or has
-  // constraints that cannot be solved in part; no share has changed.
+  // Solves near variables whose flows have changed; the shares are stored in the component, and the
+  // variables' constraints need not be solved again. Returns false, without changing shares, if the
+  // part would be large or has constraints that cannot be solved locally.
   bool solve(std::span<const std::int32_t> changed);
 
-  // The number of variables from which on a component is worth being solved in parts, which follows
-  // from the sizes of the parts that were solved.
+  // Minimum number of variables from which a component is solved in parts, derived from the sizes
+  // of earlier parts.
   std::size_t least_component() const;
-  // A component was solved whole: whether it could be in parts is tried again some day.
+  // A component was solved whole: decays the mean size, so that solving in parts is retried later.
   void note_whole();
   // For tests, which have small components.
   void set_large(std::size_t variables) {
@@ -69,15 +70,15 @@ class LocalSolver {
     always_ = true;
   }
 
-  // Takes the constraints of the component to be part of a large one.
+  // Marks the constraints of the component as part of a large one.
   void assume_large();
-  // True if a variable that has changed is part of a component that was large the last times.
+  // Returns true if a changed variable is part of a component recently found to be large.
   bool is_large(const Variable& variable) const;
 
-  // Throws std::logic_error where the rest of an idle constraint is wrong.
+  // Throws std::logic_error if the residual capacity of an idle constraint is wrong.
   void verify() const;
 
-  // Number of parts that have been solved.
+  // Number of parts solved.
   std::size_t solves() const { return solves_; }
 
  private:
@@ -100,7 +101,7 @@ class LocalSolver {
   double level(const Variable& variable) const {
     return variable.share * system_.penalty(variable);
   }
-  // True if a constraint saturated in the last solution.
+  // Returns true if a constraint saturated in the last solution.
   static bool held_back(const Constraint& constraint) {
     return constraint.saturation_level >= 0 && constraint.saturation_level < kNotSaturated;
   }
@@ -115,19 +116,19 @@ class LocalSolver {
   double precision_, tolerance_;
   LocalPart part_;
   Stack<Demand> demands_;
-  Stack<std::int32_t> abandoned_;  // by variables that have no flows any more
-  Stack<std::int32_t> due_;        // links to which something happens at one level
+  Stack<std::int32_t> abandoned_;  // constraints of variables that have lost their flows
+  Stack<std::int32_t> due_;        // links due at one level
   Stack<std::int32_t> joining_;    // variables of a constraint
-  Stack<const Element*> others_;   // of a variable: their constraints are not known to be idle
-  Stack<std::int32_t> exceeded_;   // idle constraints, perhaps
+  Stack<const Element*> others_;   // elements whose constraints are not known to be idle
+  Stack<std::int32_t> exceeded_;   // possibly exceeded idle constraints
   Stack<std::int32_t> woken_;      // those that are exceeded
   bool possible_ = true;
   bool any_large_ = false;
-  bool always_ = false;  // worthwhile
+  bool always_ = false;  // always worthwhile
   std::size_t least_ = 64;
   double mean_size_ = 64.0;
   std::size_t solves_ = 0;
-  std::size_t effort_ = 0;  // of this solution, in variables of a component that is solved whole
+  std::size_t effort_ = 0;  // of this solution, in variables of a component solved whole
 };
 
 }  // namespace tisim::max_min

@@ -17,7 +17,7 @@ using max_min::Variable;
 
 namespace {
 constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
-// Shares that the listener is told of together.
+// Number of shares reported to the listener at once.
 constexpr std::ptrdiff_t kTogether = 1 << 12;
 }  // namespace
 
@@ -103,7 +103,7 @@ void MaxMinSolver::shuffle_changes() {
   order_.shuffle(system_.touched());
 }
 
-// The component of a constraint that has changed: whole, or the parts of it that change.
+// Solves the component of a changed constraint, whole or in parts.
 void MaxMinSolver::solve_component(std::int32_t seed) {
   Constraint& constraint = system_.constraint(seed);
   const auto is_solved = [&] {
@@ -114,7 +114,7 @@ void MaxMinSolver::solve_component(std::int32_t seed) {
     constraint.dirty = false;
     return;
   }
-  // Shares that a tolerance has left may exceed what a filling can resume from.
+  // Shares kept by a tolerance may exceed what a filling can resume from.
   if (resume_level_ < 0) resume_level_ = tolerance_ > 0 ? 0.0 : resumption_.level();
   const bool may_be_part = !bottlenecks_.any_dissolved() && !system_.changes() && !too_large_;
   if (!component_.gather(seed, may_be_part ? local_.least_component() : kAny, resume_level_,
@@ -132,7 +132,7 @@ void MaxMinSolver::solve_component(std::int32_t seed) {
 
 void MaxMinSolver::fill_component() {
   const std::size_t size = component_.variables().size();
-  if (size == 0) return;  // all of them keep their shares, or have others already
+  if (size == 0) return;  // all keep their shares, or have new ones already
   ++solves_;
   Stack<Share>& shares = component_.shares();
   shares.clear();
@@ -161,8 +161,8 @@ void MaxMinSolver::fill_component() {
   }
 }
 
-// The same for shares that lie in place of limits, which come back. Most components of so many
-// variables have them in the order of memory.
+// Publishes shares stored in place of limits, and restores the limits. Components of this size
+// mostly have their variables in memory order.
 void MaxMinSolver::publish_in_place() {
   Stack<Share>& before = component_.shares();
   const Stack<std::int32_t>& variables = component_.variables();
@@ -182,7 +182,7 @@ void MaxMinSolver::publish_in_place() {
   }
 }
 
-// Stores shares in the system, and reports those that have changed to the listener.
+// Stores shares in the system, and reports the changed ones to the listener.
 void MaxMinSolver::publish(Stack<Share>& shares) {
   Share* next = shares.begin();
   for (const Share share : shares) next += accept(share, *next) ? 1 : 0;
@@ -190,7 +190,8 @@ void MaxMinSolver::publish(Stack<Share>& shares) {
   shares.clear_for_long();
 }
 
-// A share becomes that of its variable, and `before` the one it had. False: nothing is new.
+// Sets a variable's share and stores the previous one in `before`. Returns false if nothing
+// changed.
 bool MaxMinSolver::accept(Share share, Share& before) {
   Variable& variable = system_.variable(share.variable);
   if (share.value == variable.share && !variable.stale) return false;
@@ -205,7 +206,7 @@ void MaxMinSolver::notify(const Stack<Share>& before, const Share* end) {
   if (end != before.begin()) listener_.set_shares({before.begin(), end});
 }
 
-// Variables that no constraint holds back run at their limits.
+// Variables limited by no constraint run at their limits.
 void MaxMinSolver::publish_unconstrained() {
   Stack<std::int32_t>& touched = system_.touched();
   const std::int32_t* first = touched.begin();

@@ -1,26 +1,26 @@
 // Finds the max-min shares of a system (system.hpp states the problem) after its counts or
-// capacities have changed, and solves no more of it than it must.
+// capacities have changed, solving as little of it as possible.
 //
-// A change is propagated over constraints that are not slack only. What it reaches is a component,
-// which is filled up progressively (filling.hpp): from the level on at which something may differ
-// from the last time (resumption.hpp), or only near the change when it is large
-// (local_solver.hpp). The solutions of small components are kept (share_cache.hpp); many variables
-// that wait for one constraint follow its level (bottlenecks.hpp).
+// A change propagates only over constraints that are not slack. The component it reaches is solved
+// by progressive filling (filling.hpp): from the first level that may differ from the last solution
+// (resumption.hpp), or only near the change if it is large (local_solver.hpp). The solutions of
+// small components are cached (share_cache.hpp); many variables limited by one constraint follow
+// its level (bottlenecks.hpp).
 //
 // A worked example. Link A carries 100 bytes/s and link B 60. Two flows x cross A, one flow y
 // crosses A and B, and one flow z crosses B. The penalty of x and y is 1 s and that of z is 2 s, so
 // that at a common level l (bytes) x and y get l bytes/s each, and z gets l / 2.
-//   1. A is full where 2 l + l = 100, at l = 33.3, and B where l + l / 2 = 60, at l = 40. A has the
+//   1. A is full when 2 l + l = 100, at l = 33.3, and B when l + l / 2 = 60, at l = 40. A has the
 //      lower level: it saturates first and fixes x and y at 33.3 bytes/s.
-//   2. y leaves 26.7 bytes/s of B to z. B is full where l / 2 = 26.7, at l = 53.3: z gets 26.7.
+//   2. y leaves 26.7 bytes/s of B to z. B is full when l / 2 = 26.7, at l = 53.3: z gets 26.7.
 // The shares x = y = 33.3 and z = 26.7 fill both links. They are max-min fair: no flow can get more
-// unless one of the same or a lower level gets less. (y has the level 33.3 and z 53.3: a flow is
-// held back by the first link on its way that saturates.)
+// without reducing one of the same or a lower level. (y has the level 33.3 and z 53.3: a flow is
+// limited by the first link on its route that saturates.)
 //
-// The class promises: after `solve` the shares in the system, and those that follow from the levels
-// of bottlenecks, are the max-min solution for capacities that differ by no more than the
-// tolerance, within the tolerances of tolerances.hpp and the precision; nothing is dirty or stale;
-// the listener has been told of every change.
+// Invariants: after `solve`, the shares in the system, and those given by the levels of
+// bottlenecks, are the max-min solution for capacities that differ by at most the tolerance, within
+// the tolerances of tolerances.hpp and the precision; nothing is dirty or stale; the listener has
+// been notified of every change.
 #pragma once
 
 #include <cstddef>
@@ -41,9 +41,9 @@ namespace tisim {
 
 class MaxMinSolver {
  public:
-  // `precision`: the part of a capacity below which nothing is left of it (maxmin/precision).
-  // `tolerance`: the part of a capacity by which the links of large components may be used more or
-  // less before shares are computed again (network/tolerance).
+  // `precision`: fraction of a capacity below which the rest counts as zero (maxmin/precision).
+  // `tolerance`: relative deviation of the use of links in large components up to which shares are
+  // not recomputed (network/tolerance).
   MaxMinSolver(max_min::System& system, double precision, max_min::ShareListener& listener,
                double tolerance = 0.0);
 
@@ -52,28 +52,28 @@ class MaxMinSolver {
 
   // Drops cached solutions after a capacity or a type has changed.
   void forget_solutions() { cache_.clear(); }
-  // The variable follows no bottleneck any more. It is solved for again, with all that did.
+  // Detaches the variable from its bottleneck, which is dissolved and solved again.
   void separate(std::int32_t variable);
 
 #ifdef TISIM_VERIFY
-  // Changes are solved for in a random order.
+  // Solves changes in a random order.
   void draw_order(std::uint32_t seed) { order_.draw(seed); }
 #endif
 
-  // From how many variables on a component is not solved whole; tests have small ones.
+  // Minimum number of variables from which a component is solved in part; tests use small values.
   void set_large(std::size_t variables) {
     local_.set_large(variables);
     component_.set_few_visits(variables);
     filling_.set_many(variables);
   }
-  // Components that have been filled up, or found in the cache.
+  // Number of components filled or found in the cache, plus parts solved.
   std::size_t solves() const { return solves_ + local_.solves(); }
 
-  // The rate of one flow, bytes/s, also for variables that follow a bottleneck.
+  // The rate of one flow, bytes/s, including variables of bottlenecks.
   double share(std::int32_t variable) const;
 
-  // Throws std::logic_error where the shares are not feasible or not max-min, or the state of the
-  // solver is inconsistent. To be called when everything is solved.
+  // Throws std::logic_error if the shares are infeasible or not max-min fair, or the solver's state
+  // is inconsistent. Requires that everything is solved.
   void verify() const;
 
  private:
@@ -101,10 +101,10 @@ class MaxMinSolver {
   max_min::Bottlenecks bottlenecks_;
   max_min::ShareCache cache_;
   double resume_level_ = 0.0;  // variables with lower levels keep their shares
-  bool too_large_ = false;     // what changes in a large component is no small part of it
+  bool too_large_ = false;     // the changes affect too much of a large component
   std::size_t solves_ = 0;
-  Stack<std::int32_t> solved_, left_;  // variables that were solved locally, and others
-  Stack<std::int32_t> together_;       // those that are solved for next
+  Stack<std::int32_t> solved_, left_;  // variables solved locally, and the others
+  Stack<std::int32_t> together_;       // those to be solved next
   [[no_unique_address]] DrawnOrder order_;
 };
 

@@ -15,7 +15,7 @@ namespace {
 
 using max_min::Share;
 
-// Forgets what it is told, but for the members of bottlenecks.
+// Records only the members of bottlenecks.
 class Listener final : public max_min::ShareListener {
  public:
   void set_shares(std::span<const Share> before) override { changes += before.size(); }
@@ -40,7 +40,7 @@ class Listener final : public max_min::ShareListener {
   std::vector<std::int32_t> members;  // of the only bottleneck
 };
 
-// A system, its solver, and whoever is told.
+// A system, its solver, and a listener.
 struct Solved {
   explicit Solved(std::initializer_list<double> capacities) {
     for (const double capacity : capacities) system.add_constraint(capacity, false);
@@ -74,8 +74,8 @@ TEST("max-min solver: the worked example of the header") {
   CHECK(test::close(s.solver.share(z), 60.0 - 100.0 / 3, 1e-12));
 }
 
-// Flows of up to six links start and end on a ring of links. Gives the shares that the listener was
-// told, and those of the solver at the end.
+// Flows of up to six links start and end on a ring of links. Returns the shares reported to the
+// listener and the solver's final shares.
 namespace {
 std::vector<double> shares_on_a_ring(double tolerance, std::size_t& changes) {
   constexpr std::int32_t kNodes = 24;
@@ -198,7 +198,7 @@ TEST("max-min: random changes leave a solution that its certificate proves") {
 }
 
 TEST("max-min: a search that finds a large component leaves the levels of its links known") {
-  // A chain: a flow over every two neighbouring links, and one that starts and ends at an end.
+  // A chain: a flow over every two neighbouring links, and one that starts and ends at one end.
   constexpr std::int32_t kLinks = 64;
   Solved s({});
   for (std::int32_t i = 0; i <= kLinks; ++i) s.system.add_constraint(100.0 + i, false);
@@ -207,7 +207,7 @@ TEST("max-min: a search that finds a large component leaves the levels of its li
   s.solver.set_large(8);
   s.solver.solve();
   int forgotten = 0;
-  // How large a component is, is found out again after some dozens of changes.
+  // The size of a component is checked again after some dozens of changes.
   for (int change = 0; change < 100; ++change) {
     s.system.change_count(changing, change % 2 == 0 ? 1 : -1);
     s.solver.solve();
@@ -220,7 +220,7 @@ TEST("max-min: a search that finds a large component leaves the levels of its li
 }
 
 TEST("max-min: changes in a mesh of long routes are solved near them") {
-  // Routes along the rows and columns of a torus, and 0.05 of a flow on the way back, as in
+  // Routes along the rows and columns of a torus, with 0.05 of a flow on the reverse route, as in
   // SimGrid.
   constexpr std::int32_t kSide = 12;
   for (std::uint32_t seed = 0; seed < 8; ++seed) {
@@ -245,7 +245,7 @@ TEST("max-min: changes in a mesh of long routes are solved near them") {
       for (std::int32_t along = below(kSide / 2); along > 0; --along) step(0);
       for (std::int32_t along = 1 + below(kSide / 2); along > 0; --along) step(1);
       max_min::VariableType type;
-      // Without penalties and bounds many links saturate at one level.
+      // Without penalties and bounds, many links saturate at one level.
       const bool alike = seed % 4 == 0;
       type.penalty = alike ? 1 : hops;
       type.priority = 1.0 / type.penalty;
@@ -272,10 +272,10 @@ TEST("max-min: changes in a mesh of long routes are solved near them") {
 }
 
 TEST("max-min: local solutions in a tree of two levels, where many links saturate together") {
-  // All pairs of hosts: a link up and one down for each host and for each group of four, which the
-  // way back loads a little.
+  // All pairs of hosts: one link up and one down per host and per group of four, with a small load
+  // by reverse routes.
   constexpr std::int32_t kHosts = 16, kGroup = 4;
-  // Each of the seeds found a pair that stayed below the level of its link.
+  // Each seed has produced a pair that stayed below the level of its link.
   for (const auto& [seed, most_changes] : {std::pair{19U, 8U}, {33U, 8U}, {202U, 2U}, {237U, 2U}}) {
     std::mt19937 random(seed);
     Solved s({});
@@ -342,7 +342,7 @@ TEST("max-min: an all-to-all is solved at once, and so are many ends of one inst
 TEST("max-min: when a link with many members has room for all, these get their limits") {
   constexpr std::int32_t kFlows = 40, kLeft = 4;
   Solved s({100.0, 50.0});
-  s.system.expect_changes();  // such components are not solved in part
+  s.system.expect_changes();  // such components are not solved in parts
   s.solver.set_large(8);
   max_min::VariableType type;
   type.bound = 20.0;
@@ -360,7 +360,7 @@ TEST("max-min: when a link with many members has room for all, these get their l
 
 namespace {
 
-// Three variables over two links, of which all are held back by the first.
+// Three variables over two links, all limited by the first.
 struct Three : Solved {
   Three() : Solved({30, 100}) {
     for (int i = 0; i < 3; ++i) system.change_count(variable({0, 1}), 1);
@@ -429,7 +429,7 @@ TEST("max-min: there may be any number of different weights") {
       return made;
     };
     for (std::int32_t i = 1; i <= kFlows; ++i) add(i, {0, 1});
-    // Weights of one link add up.
+    // Repeated weights of one link add up.
     const std::int32_t twice = add(10.0, {2, 2});
     s.solver.solve();
     s.solver.verify();

@@ -23,7 +23,7 @@ double Resumption::level() {
     members += constraint.members.size();
     lowest = std::min(lowest, constraint.saturation_level);
   }
-  // To look at so many members takes longer than what may be spared.
+  // Examining so many members takes longer than resuming may save.
   if (!any || members > std::max(system_.variables(), kFewMembers)) return 0.0;
   for (const std::int32_t index : system_.dirty()) {
     const Constraint& constraint = system_.constraint(index);
@@ -37,8 +37,8 @@ double Resumption::level() {
   return lowest * (1 - tolerance::kResumed);
 }
 
-// Those that are held back at a lower level take what they want, the others as much as their
-// weights. Newton's method on a concave function, from below: every step is such a level.
+// Demands limited at a lower level take their demand, the others share by weight. Newton's method
+// on a concave function, from below: every iterate is a valid level.
 double room_up_to(double capacity, const Stack<Demand>& demands, double most) {
   double usage = 0.0;
   for (const Demand& demand : demands) usage += demand.weight;

@@ -1,11 +1,9 @@
-// Solutions of small components that come again: programs repeat themselves.
+// A cache of solutions of small components, which recur because programs repeat themselves.
 //
-// What the variables of a component get depends on nothing but which variables they are and how
-// many flows each has. Solutions are kept by a hash of both, one a place, and checked in full when
-// found.
+// The shares of a component depend only on its set of variables and the number of flows of each.
+// Solutions are stored by a hash of both, one per slot, and compared in full on lookup.
 //
-// The class promises: a solution that it gives was the solution of exactly this component, since
-// `clear` was called last.
+// Invariant: a solution returned was computed for exactly this component since the last `clear`.
 #pragma once
 
 #include <array>
@@ -20,9 +18,9 @@ namespace tisim::max_min {
 
 class ShareCache {
  public:
-  static constexpr std::size_t kLargest = 12;  // variables of a component that is kept
+  static constexpr std::size_t kLargest = 12;  // maximum number of variables of a cached component
 
-  // A component as a key. Its hash is a sum over the variables, in any order.
+  // Hash of a component: a sum over its variables, independent of their order.
   static std::uint64_t hash(const System& system, const Component& component) {
     std::uint64_t sum = 0;
     for (const std::int32_t index : component.variables()) {
@@ -31,7 +29,7 @@ class ShareCache {
     return sum;
   }
 
-  // Gives the component its shares, if its solution is known.
+  // Sets the shares of the component if its solution is cached.
   bool recall(std::uint64_t hash, const System& system, Component& component) {
     if (!sizes_) return false;
     const std::size_t at = place(hash);
@@ -50,7 +48,7 @@ class ShareCache {
     return true;
   }
 
-  // Keeps the shares of the component.
+  // Stores the shares of the component.
   void remember(std::uint64_t hash, const System& system, const Component& component) {
     if (!sizes_) make_places();
     const std::size_t at = place(hash);
@@ -64,7 +62,7 @@ class ShareCache {
     }
   }
 
-  // All solutions are out of date: a capacity or a type has changed.
+  // Invalidates all solutions after a change of a capacity or a type.
   void clear() { sizes_.reset(); }
 
  private:
@@ -75,7 +73,7 @@ class ShareCache {
   };
   struct Solution {
     std::uint64_t hash;
-    std::array<CountedShare, kLargest> shares;  // as many as there are variables
+    std::array<CountedShare, kLargest> shares;  // one per variable
   };
   static constexpr std::size_t kPlaces = 32768;
 
@@ -88,18 +86,17 @@ class ShareCache {
     return h ^ h >> 29;
   }
 
-  // It may hold the solution of another hash.
+  // The slot may contain the solution of another hash.
   static std::size_t place(std::uint64_t hash) { return hash & (kPlaces - 1); }
 
-  // All places are there from the first solution on, but take memory only as they are written to:
-  // nothing is read of a place whose size is 0. To zero them all would take longer than many a
-  // short replay.
+  // All slots are allocated for the first solution, but take physical memory only when written: a
+  // slot of size 0 is never read. Zeroing them all would take longer than many short replays.
   void make_places() {
     sizes_ = std::make_unique<std::uint8_t[]>(kPlaces);
     if (!solutions_) solutions_ = std::make_unique_for_overwrite<Solution[]>(kPlaces);
   }
 
-  std::unique_ptr<std::uint8_t[]> sizes_;  // variables of the solution at a place; 0: none
+  std::unique_ptr<std::uint8_t[]> sizes_;  // number of variables per slot; 0: empty
   std::unique_ptr<Solution[]> solutions_;
 };
 

@@ -59,7 +59,7 @@ void System::add_element(std::int32_t constraint, double more) {
 
 void System::set_element(std::size_t place, std::int32_t constraint, double weight) {
   Element& element = elements_[place];
-  element.constraint = static_cast<std::uint32_t>(constraint) & 0xfffffffU;  // it fits: checked
+  element.constraint = static_cast<std::uint32_t>(constraint) & 0xfffffffU;  // in range: checked
   element.weight = weight_number(weight) & kRareWeight;
   if (element.weight == kRareWeight) {
     rare_weights_[place] = weight;
@@ -68,7 +68,7 @@ void System::set_element(std::size_t place, std::int32_t constraint, double weig
   }
 }
 
-// Those of a variable with the same way.
+// Adds the elements of another variable with the same route to the next variable.
 void System::copy_elements(std::int32_t variable) {
   const auto from = static_cast<std::size_t>(this->variable(variable).elements);
   const std::size_t count = elements(this->variable(variable)).size();
@@ -78,7 +78,7 @@ void System::copy_elements(std::int32_t variable) {
   }
 }
 
-// The first weights that there are get numbers.
+// The first distinct weights get numbers.
 std::uint32_t System::weight_number(double weight) {
   const auto end = weights_.begin() + static_cast<std::ptrdiff_t>(weights_known_);
   const auto found = std::find(weights_.begin(), end, weight);
@@ -97,9 +97,9 @@ double System::rare_weight(const Constraint& constraint, Member member) const {
   return weight(*element);
 }
 
-// Folds what each constraint does to a variable alone into its bounds. A flow whose own bound lies
-// above what a fat pipe leaves it, or that has none, does not meet one before the pipe saturates,
-// which holds back all flows on it (ADR 3). A pipe of the reverse route is so.
+// Folds the effect of each constraint on a lone variable into its bounds. A flow with no bound of
+// its own, or one above what a fat pipe leaves it, does not reach a bound before the pipe saturates
+// and limits all its flows (ADR 3). This applies to pipes of the reverse route too.
 void System::fold_constraints(VariableType& type, std::size_t first) const {
   constexpr double kAbove = 1 + tolerance::kAboveSaturation;
   const double own = type.bound;
@@ -112,7 +112,7 @@ void System::fold_constraints(VariableType& type, std::size_t first) const {
     double& limited = constraint.fatpipe ? type.bound : type.joint_bound;
     if (limited < 0 || most < limited) limited = most;
   }
-  // A shared link of the pipe's capacity saturates together with the pipe, not before it.
+  // A shared link with the pipe's capacity saturates together with the pipe, not before it.
   const bool together = type.joint_bound <= type.bound && type.bound <= type.joint_bound * kAbove;
   if (together && type.bound != own) type.joint_bound = type.bound;
 }
@@ -143,13 +143,13 @@ std::int32_t System::add_variable(VariableType type) {
   fold_constraints(type, pending_);
   Variable variable;
   variable.elements = static_cast<std::int32_t>(pending_);
-  variable.type = type_number(type) & 0x7fffffffU;  // it fits: checked above
+  variable.type = type_number(type) & 0x7fffffffU;  // in range: checked above
   variables_.push_back(variable);
   pending_ = elements_.size();
   return static_cast<std::int32_t>(variables_.size()) - 1;
 }
 
-// The largest rate of `count` flows of a type together, bytes/s.
+// Maximum rate of `count` flows of a type together, bytes/s.
 double System::demand(std::int32_t count, const VariableType& type) {
   const double most = count * type.bound;
   const bool jointly =
@@ -157,19 +157,19 @@ double System::demand(std::int32_t count, const VariableType& type) {
   return jointly ? type.joint_bound : most;
 }
 
-// The bound of one of `count` flows that want so much together.
+// Rate bound of each of `count` flows with a given total demand.
 double System::limit(std::int32_t count, const VariableType& type, double demand) {
   if (count * type.bound == demand) return type.bound;
   return count > 1 ? demand / count : demand;
 }
 
-// The links of a variable have `step` variables with flows more, which want so much more of each.
+// Updates a variable's links: `step` more variables with flows, and `more` demand per unit weight.
 template <bool kAnyRare>
 void System::change_demands(std::int32_t index, std::span<Element> elements, std::int32_t step,
                             double more) {
   Constraint* const constraints = constraints_.data();
   dirty_.make_room(elements.size());
-  // It cannot be predicted whether a link becomes idle, or matters: no branch depends on it.
+  // Branch-free: whether a link becomes idle, or matters, is unpredictable.
   for (Element& element : elements) {
     const Element known = element;  // read once
     Constraint& constraint = constraints[known.constraint];
@@ -215,7 +215,7 @@ void System::change_count(std::int32_t index, std::int32_t by) {
   }
 }
 
-// A variable of a type on a fat pipe has flows, or none any more. Whether that matters.
+// Updates a fat pipe for a variable that gains or loses its flows. Returns whether that matters.
 bool System::change_pipe(const Constraint& constraint, const VariableType& type, double weight) {
   const bool was_slack = slack(constraint);
   FatPipe& pipe = pipes_[static_cast<std::size_t>(constraint.pipe_or_bottleneck)];
@@ -229,7 +229,7 @@ bool System::change_pipe(const Constraint& constraint, const VariableType& type,
 void System::enlist(std::int32_t variable, Element& element) {
   element.listed = true;
   Member member;
-  member.variable = static_cast<std::uint32_t>(variable) & 0x1fffffffU;  // it fits: checked
+  member.variable = static_cast<std::uint32_t>(variable) & 0x1fffffffU;  // in range: checked
   member.weight = element.weight;
   constraint(element.constraint).members.push_back(member);
 }
@@ -340,7 +340,7 @@ void System::verify_constraint(std::int32_t index) const {
   ensure_of(constraint.count == count, "constraint ", index,
             "its count is not that of its members with flows");
   if (constraint.fatpipe) return;
-  // A running sum is off by what rounding has left of larger sums.
+  // A running sum is off by the rounding errors of larger sums.
   const double off = std::abs(constraint.demand - most);
   ensure_of(off <= tolerance::kVerified * (most + constraint.capacity) || std::isinf(most),
             "constraint ", index, "its demand is not that of its members");

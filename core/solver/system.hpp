@@ -8,12 +8,12 @@
 //   max over v of weight[c, v] * share[v]            <= capacity[c]   if c is a fat pipe,
 //   share[v] <= bound[v]   and   count[v] * share[v] <= joint_bound[v]
 //
-// (Casanova and Marchal 2002; Velho et al. 2013). What a constraint does to a variable that is
-// alone on it is folded into the bounds of that variable. A constraint that cannot saturate even
-// with all its variables at their bounds is *slack*: it holds nobody back and connects nothing.
+// (Casanova and Marchal 2002; Velho et al. 2013). A constraint's effect on a variable that uses it
+// alone is folded into the bounds of that variable. A constraint that cannot saturate even with all
+// its variables at their bounds is *slack*: it limits no variable and connects nothing.
 //
-// The class promises: members, counts and demands of the constraints agree with the variables at
-// any time; all that has changed since the last solution is listed in `dirty` and `touched`.
+// Invariants: members, counts and demands of the constraints always agree with the variables; all
+// changes since the last solution are listed in `dirty` and `touched`.
 #pragma once
 
 #include <algorithm>
@@ -31,94 +31,94 @@
 
 namespace tisim::max_min {
 
-// Weights are known by a number below this, but for rare ones: few numbers are weights, how often
-// routes lead over one link, there and back.
+// Weights are stored as numbers below this, except rare ones. Few distinct weights occur: they
+// depend on how often a route crosses a link in each direction.
 inline constexpr std::uint32_t kRareWeight = 7;
 
-// The coefficient of a variable in a constraint. There may be hundreds of millions of them.
+// The coefficient of a variable in a constraint. There may be hundreds of millions.
 struct Element {
   std::uint32_t constraint : 28 = 0;
-  std::uint32_t listed : 1 = false;  // among the members of the constraint
-  std::uint32_t weight : 3 = 0;      // its number
+  std::uint32_t listed : 1 = false;  // whether it is among the members of the constraint
+  std::uint32_t weight : 3 = 0;      // number of the weight
 };
 
-// The common properties of variables with like routes. Where capacities change, each variable has a
-// type of its own.
+// Properties shared by variables with similar routes. If capacities change, each variable has its
+// own type.
 struct VariableType {
-  double penalty = 1.0;       // seconds; 1 where there is no latency
+  double penalty = 1.0;       // seconds; 1 without latency
   double priority = 1.0;      // the inverse of the penalty
-  double bound = -1.0;        // bytes/s of one flow, negative: none
-  double joint_bound = -1.0;  // bytes/s of all flows of a variable together, negative: none
-  double latency = 0.0;       // seconds, without factor; the solver does not read it
+  double bound = -1.0;        // bytes/s of one flow; negative: none
+  double joint_bound = -1.0;  // bytes/s of all flows of a variable together; negative: none
+  double latency = 0.0;       // seconds, without the latency factor; not used by the solver
   std::size_t elements = 0;
   bool operator==(const VariableType&) const = default;
 };
 
-// The flows from one host to another: `count` of them, each with the same share. There may be
-// many millions of variables.
+// The flows from one host to another: `count` of them, with equal shares. There may be many
+// millions of variables.
 struct Variable {
-  // bytes/s: the bound of one flow when there are `count`. While a filling puts shares in place
-  // (filling.hpp): the new share, once it is found.
+  // bytes/s: bound of one flow for the current `count`. While a filling stores shares in place
+  // (filling.hpp): the new share, once found.
   double limit = 0.0;
   double share = 0.0;               // bytes/s of one flow
   std::int32_t count = 0;           // flows
-  std::int32_t solved_count = 0;    // flows when the share was found; known to the bottleneck
-  std::int32_t elements = 0;        // the first of its elements
-  std::int32_t bottleneck = -1;     // whose level it follows, -1: it has a share of its own
-  std::uint32_t mark = 0;           // of the last visit, one more when its share was fixed there
+  std::int32_t solved_count = 0;    // `count` when the share was found; known to the bottleneck
+  std::int32_t elements = 0;        // index of its first element
+  std::int32_t bottleneck = -1;     // whose level it follows; -1: it has its own share
+  std::uint32_t mark = 0;           // of the last visit, plus one once its share was fixed there
   std::uint32_t type : 31 = 0;      // of its route
   std::uint32_t stale : 1 = false;  // its count has changed since its share was found
 };
 
-// In place of the level at which a constraint saturates.
+// Special values of the level at which a constraint saturates.
 inline constexpr double kNotSaturated = std::numeric_limits<double>::infinity();
 inline constexpr double kUnknownLevel = -1.0;
 inline constexpr double kNeverSaturated = -2.0;  // slack: never a bottleneck
 
-// A variable with an element in the constraint. There may be as many.
+// A variable with an element in the constraint. There may be as many as elements.
 struct Member {
   std::uint32_t variable : 29 = 0;
-  std::uint32_t weight : 3 = 0;  // as of that element
+  std::uint32_t weight : 3 = 0;  // as in that element
 };
 
-// A link. Shared: the sum of what flows use is at most its capacity. Fat pipe: each is.
+// A link. Shared: its capacity limits the sum of the flows. Fat pipe: it limits each flow.
 struct alignas(32) Constraint {
-  double demand = 0.0;    // shared: what its variables can use at most, bytes/s
+  double demand = 0.0;    // shared: maximum use by its variables, bytes/s
   double capacity = 0.0;  // bytes/s
-  // Scratch of the solver. Where there are updates: what is left of the capacity, bytes/s. Where a
-  // bottleneck holds it: what other variables leave of it, bytes/s.
+  // Scratch of the solver. With `updates`: the residual capacity, bytes/s. If held by a bottleneck:
+  // the capacity left by other variables, bytes/s.
   double remaining = 0.0;
-  std::uint32_t visit = 0;  // the mark of the last component that it was part of
+  std::uint32_t visit = 0;  // mark of the last component that it was part of
   bool fatpipe : 1 = false;
   bool changed : 1 = false;        // the share of a variable was fixed
   bool dirty : 1 = false;          // its variables have changed since the last solution
-  std::uint8_t assumed_large = 0;  // times more that its component is taken for a large one
-  std::uint16_t updates = 0;       // of `remaining` since it was summed up, 0: it is scratch
+  std::uint8_t assumed_large = 0;  // times that its component is still assumed large
+  std::uint16_t updates = 0;       // of `remaining` since it was summed; 0: `remaining` is scratch
 
-  // Scratch of the solver. Where a bottleneck holds it: the sum of weight * priority of the
-  // variables of the bottleneck, 1/s.
+  // Scratch of the solver. If held by a bottleneck: sum of weight * priority of the bottleneck's
+  // variables, 1/s.
   double usage = 0.0;
   double saturation_level = kNeverSaturated;  // bytes, or one of the constants above
   std::int32_t count = 0;                     // variables with flows
-  std::int32_t unfixed = 0;                   // scratch: those of the component without a share yet
-  std::int32_t slot = -1;                     // among the open constraints of the filling
-  std::int32_t bottleneck = -1;               // that holds its component, -1: none
+  std::int32_t unfixed = 0;                   // scratch: variables of the component without a share
+  std::int32_t slot = -1;                     // index among the open constraints of the filling
+  std::int32_t bottleneck = -1;               // that holds its component; -1: none
 
   Stack<Member> members;
-  // For a fat pipe: its number among them. Otherwise: the bottleneck that it was last, -1: none.
+  // For a fat pipe: its index in `pipes_`. Otherwise: its bottleneck number; -1: none.
   std::int32_t pipe_or_bottleneck = -1;
 };
 
 static_assert(sizeof(Element) == 4 && sizeof(Member) == 4 && sizeof(Variable) == 40 &&
               sizeof(Constraint) == 96);
 
-// Further properties of a fat pipe, accumulated since it was idle.
+// Further properties of a fat pipe, accumulated since it was last idle.
 struct FatPipe {
   double highest_level = 0.0;  // bytes: the largest bound / priority
   double weight_bound = 0.0;   // 1/s: the largest weight * priority
 };
 
-// A share that has been found, or (see `ShareListener`) the one before.
+// A new share, or (see `ShareListener`) the previous one.
 struct Share {
   std::int32_t variable;
   double value;  // bytes/s
@@ -127,27 +127,28 @@ struct Share {
 class System {
  public:
   void add_constraint(double capacity, bool fatpipe);
-  // Capacities will change: from now on each variable has a type of its own.
+  // Announces changes of capacities: each variable gets its own type.
   void expect_changes() { changes_ = true; }
   bool changes() const { return changes_; }
 
-  // A new variable: first its elements, then its type. Elements of one constraint are merged.
+  // To add a variable, add its elements first, then its type. Elements of one constraint are
+  // merged.
   void add_element(std::int32_t constraint, double weight);
   void copy_elements(std::int32_t variable);
   std::int32_t add_variable(VariableType type);
 
-  // So many flows more, or fewer.
+  // Adds or removes flows.
   void change_count(std::int32_t variable, std::int32_t by);
-  // Computes the limit of a variable anew.
+  // Recomputes the limit of a variable.
   void restore_limit(Variable& variable) const {
     const VariableType& type = type_of(variable);
     variable.limit = limit(variable.count, type, demand(variable.count, type));
   }
 
-  // Where capacities change.
+  // For changing capacities.
   void set_capacity(std::int32_t constraint, double capacity);
-  void set_type(std::int32_t variable, VariableType type);  // of a variable without flows
-  void take_over(std::int32_t from, std::int32_t to);       // the type and the share
+  void set_type(std::int32_t variable, VariableType type);  // requires a variable without flows
+  void take_over(std::int32_t from, std::int32_t to);       // moves the type and the share
   void mark_dirty(std::int32_t constraint) {
     if (this->constraint(constraint).dirty) return;
     this->constraint(constraint).dirty = true;
@@ -171,8 +172,8 @@ class System {
   const Constraint& constraint(std::int32_t index) const {
     return constraints_[static_cast<std::size_t>(index)];
   }
-  // Idle: the local solver knows what is left of a shared constraint that holds back nobody. It has
-  // updates.
+  // Idle: a shared constraint that limits no variable and whose residual capacity the local solver
+  // tracks. It has updates.
   bool is_idle(std::int32_t index) const { return idle_[static_cast<std::size_t>(index)]; }
   void set_idle(std::int32_t index, bool idle) { idle_[static_cast<std::size_t>(index)] = idle; }
   std::int32_t index_of(const Constraint& constraint) const {
@@ -181,21 +182,21 @@ class System {
   const VariableType& type_of(const Variable& variable) const { return types_[variable.type]; }
   double penalty(const Variable& variable) const { return type_of(variable).penalty; }
   double priority(const Variable& variable) const { return type_of(variable).priority; }
-  // Elements are listed by the system alone.
+  // Only the system sets `listed` of elements.
   std::span<const Element> elements(const Variable& variable) const {
     return elements(variable, type_of(variable));
   }
-  // The same, when the type is known already.
+  // The same for a known type.
   std::span<const Element> elements(const Variable& variable, const VariableType& type) const {
     return {elements_.begin() + variable.elements, type.elements};
   }
-  // Elements of the variable are read soon.
+  // Prefetches the elements of a variable.
   void prefetch_elements(const Variable& variable) const {
     const Element* const first = elements_.begin() + variable.elements;
     __builtin_prefetch(first);
     __builtin_prefetch(first + 15);
   }
-  // For inner loops: the first constraint.
+  // First constraint, for inner loops.
   Constraint* constraint_array() { return constraints_.data(); }
   double weight(const Element& element) const {
     if (element.weight == kRareWeight) [[unlikely]]
@@ -219,16 +220,16 @@ class System {
     return constraint.demand <= most;
   }
 
-  // True if a constraint has so many variables without flows among its members that taking them off
-  // costs less than meeting them again.
+  // Returns true if a constraint has so many members without flows that removing them costs less
+  // than visiting them again.
   static bool has_many_idle_members(const Constraint& constraint) {
     const std::size_t idle = constraint.members.size() - static_cast<std::size_t>(constraint.count);
     return idle * 16 > constraint.members.size();
   }
-  // Takes variables without flows off the members of a constraint.
+  // Removes members without flows from a constraint.
   void remove_idle_members(Constraint& constraint);
 
-  // Constraints, and variables, that have changed since the last solution. The solver clears them.
+  // Constraints and variables changed since the last solution. The solver clears them.
   Stack<std::int32_t>& dirty() { return dirty_; }
   Stack<std::int32_t>& touched() { return touched_; }
   const Stack<std::int32_t>& dirty() const { return dirty_; }
@@ -236,7 +237,7 @@ class System {
 
   void forget_marks();
 
-  // Throws std::logic_error that says what is inconsistent.
+  // Throws std::logic_error that names the inconsistency.
   void verify() const;
 
  private:
@@ -271,10 +272,10 @@ class System {
   std::vector<VariableType> types_;
   NumberIndex type_index_;
   Stack<Element> elements_;                           // of all variables
-  std::size_t pending_ = 0;                           // the first element of the next variable
-  std::array<double, kRareWeight + 1> weights_ = {};  // the last is none
+  std::size_t pending_ = 0;                           // first element of the next variable
+  std::array<double, kRareWeight + 1> weights_ = {};  // the last is unused
   std::size_t weights_known_ = 0;
-  std::unordered_map<std::size_t, double> rare_weights_;  // of elements, by their places
+  std::unordered_map<std::size_t, double> rare_weights_;  // by index of the element
   bool changes_ = false;
   Stack<std::int32_t> dirty_;
   Stack<std::int32_t> touched_;
