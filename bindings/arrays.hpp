@@ -1,4 +1,4 @@
-// Arrays that cross the border.
+// Arrays that cross the Python/C++ border.
 #pragma once
 
 #include <nanobind/ndarray.h>
@@ -8,7 +8,7 @@
 
 namespace tisim {
 
-// A one-dimensional array of Python's: numpy's, or any other object with a buffer.
+// A one-dimensional Python array: from numpy, or any other object with a buffer.
 template <class T>
 using Array =
     nanobind::ndarray<const T, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
@@ -21,7 +21,7 @@ std::vector<T> copy(const Array<T>& array) {
 template <class T>
 using View = nanobind::ndarray<nanobind::memview, const T, nanobind::ndim<1>>;
 
-// A numpy array that takes the values over.
+// Makes a numpy array that takes ownership of the values.
 template <class T>
 nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<1>> to_numpy(std::vector<T> values) {
   auto* kept = new std::vector<T>(std::move(values));

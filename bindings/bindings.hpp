@@ -1,4 +1,4 @@
-// Each topic of the bindings registers itself on the module `tisim._core`.
+// Each topic of the bindings registers itself in the module `tisim._core`.
 #pragma once
 
 #include <nanobind/nanobind.h>

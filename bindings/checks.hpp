@@ -1,5 +1,5 @@
-// Checks of what Python hands over. The core trusts its callers: every index and every number is
-// checked here before it crosses the border.
+// Checks of Python's inputs. The core trusts its callers: every index and number is checked here
+// before it crosses the border.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 
 namespace tisim {
 
-// Each of these throws std::out_of_range, an IndexError of Python, unless there is such a `what`.
+// Each of these throws std::out_of_range, an IndexError in Python, if there is no such `what`.
 void check_index(std::int64_t index, std::size_t count, std::string_view what);
 const Rank& checked_rank(const Simulation& simulation, std::int32_t rank);
 const Job& checked_job(const Simulation& simulation, std::int32_t job);
 const Communicator& checked_communicator(const Simulation& simulation, std::int32_t comm);
 void check_host(const Simulation& simulation, std::int32_t host);
 
-// Throw std::invalid_argument, a ValueError of Python.
-// `amount`: not negative and finite. `bytes`: a whole number too, at most 2^53.
+// Throw std::invalid_argument, a ValueError in Python.
+// `amount`: non-negative and finite. `bytes`: also an integer, at most 2^53.
 void check_amount(double amount, std::string_view what);
 std::int64_t checked_bytes(double bytes);
 // Not NaN.

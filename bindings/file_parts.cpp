@@ -29,7 +29,7 @@ std::vector<TraceFile> files_of(const std::vector<FilePart>& parts) {
     if (path) {
       file.path = text_of(*path);
     } else {
-      // The same open file usually holds many parts: one descriptor serves them all.
+      // An open file usually contains many parts: they share one descriptor.
       if (!descriptor || from != number) {
         const int copy = ::dup(from);
         if (copy < 0) throw TraceError(file.name, 0, "has lost its temporary file");

@@ -1,4 +1,4 @@
-// Files as Python hands them over: names are bytes, whatever the file system's encoding.
+// Files from Python: names are bytes, independent of the file system's encoding.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -16,12 +16,12 @@
 
 namespace tisim {
 
-// Part of a file: its name for the user, its path or the number of an open file, where it begins
-// and how many bytes it has (none: all).
+// Part of a file: its displayed name, its path or the descriptor of an open file, its offset and
+// its number of bytes (none: up to the end).
 using FilePart = std::tuple<nanobind::bytes, std::optional<nanobind::bytes>, int, std::uint64_t,
                             std::optional<std::uint64_t>>;
 
-// Throws TraceError when the number of an open file is wrong.
+// Throws TraceError if a descriptor is invalid.
 std::vector<TraceFile> files_of(const std::vector<FilePart>& parts);
 
 std::string text_of(const nanobind::bytes& bytes);

@@ -1,4 +1,4 @@
-// The progress of long work in the core while it runs without the GIL.
+// Progress of long operations in the core that run without the GIL.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -11,11 +11,11 @@
 
 namespace tisim {
 
-// Calls a function of Python's with the fraction that is done, at once and then ten times a second,
-// and looks for Ctrl-C as often. An exception of Python's stops the work.
+// Calls a Python function with the completed fraction, at once and then ten times a second, and
+// checks for Ctrl-C as often. A Python exception aborts the operation.
 class ProgressReporter {
  public:
-  // `callback`: None, or what takes a number from 0 to 1.
+  // `callback`: None, or a callable that takes a number from 0 to 1.
   explicit ProgressReporter(nanobind::object callback) : callback_(std::move(callback)) {}
 
   // Must not outlive this object.

@@ -1,4 +1,4 @@
-// `check`: what is wrong with a trace, and how much of what is in it.
+// `check`: the errors in a trace, and the counts of its contents.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -31,7 +31,7 @@ const char* severity_name(Severity severity) {
 
 // Findings as (severity, rank, file, line or none, message), counts as (name, actions, messages,
 // bytes, amount).
-// `by_action`: reads every repetition of every loop; to compare with.
+// `by_action`: reads every repetition of every loop, for comparison.
 nb::dict check_trace(const TraceSet& set, nb::object progress, bool by_action) {
   ProgressReporter reporter(std::move(progress));
   CheckReport report;

@@ -1,4 +1,4 @@
-// Errors of the core as Python's.
+// Translates errors of the core to Python.
 #include <nanobind/stl/string.h>
 
 #include <exception>
@@ -22,8 +22,8 @@ void set_input_error(const TraceError& wrong) {
   PyErr_SetObject(type.ptr(), raised.ptr());
 }
 
-// A TraceError becomes tisim.errors.InputError, or KeyboardInterrupt, if Ctrl-C comes while that is
-// made: what a translator throws would become a RuntimeError.
+// Translates a TraceError to tisim.errors.InputError, or to KeyboardInterrupt if Ctrl-C arrives
+// meanwhile: an exception thrown by a translator would become a RuntimeError.
 void translate_trace_error(const std::exception_ptr& error, void*) {
   try {
     std::rethrow_exception(error);

@@ -34,7 +34,7 @@ std::int64_t operations(const GoalSchedule& schedule) {
   return count;
 }
 
-// A GoalError becomes std::invalid_argument: the message, and behind a line feed the line.
+// Turns a GoalError into std::invalid_argument: the message, a line feed and the line.
 template <class Function>
 auto with_line(Function&& function) {
   const nb::gil_scoped_release unlocked;

@@ -24,7 +24,7 @@ void check_length(std::size_t length, std::size_t wanted) {
   if (length != wanted) throw std::invalid_argument("the columns of a graph are equally long");
 }
 
-// The columns of `GraphRun`.
+// Number of values per call in the columns of `GraphRun`.
 constexpr std::size_t kCallNumbers = 5;
 
 GraphPrograms programs_of(const GraphIntegers& kinds, const GraphIntegers& streams,

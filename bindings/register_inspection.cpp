@@ -1,4 +1,4 @@
-// `inspect`: what an application does, from the structure of its packed trace.
+// `inspect`: the behaviour of an application, from the structure of its packed trace.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -19,7 +19,7 @@ namespace tisim {
 
 namespace {
 
-// (count, sum, least, most, [(number of the bin, values in it)]).
+// Returns (count, sum, least, most, [(index of the bin, number of its values)]).
 nb::tuple distribution(const Distribution& values) {
   nb::list bins;
   for (std::size_t bin = 0; bin < Distribution::kBins; ++bin) {
@@ -28,7 +28,7 @@ nb::tuple distribution(const Distribution& values) {
   return nb::make_tuple(values.count, values.sum, values.least, values.most, bins);
 }
 
-// (what, depth, times, text, calls each time).
+// Returns rows of (what, depth, times, text, calls per repetition).
 nb::list outline(const std::vector<OutlineLine>& lines, const tit::TraceTables& tables) {
   nb::list made;
   for (const OutlineLine& line : lines) {

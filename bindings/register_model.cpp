@@ -1,4 +1,4 @@
-// Parameters of the models: what Python hands over once.
+// Parameters of the models, passed once by Python.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -14,7 +14,7 @@ namespace tisim {
 
 namespace {
 
-// Reads each field from the keyword of its name; the core has no defaults.
+// Reads each field from the keyword of the same name; the core has no defaults.
 void make_model(Model* self, const nb::kwargs& values) {
   Model model;
   std::size_t known = 0;

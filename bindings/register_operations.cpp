@@ -1,4 +1,4 @@
-// Operations from outside: the calls of ranks that processes act as, and activities of hosts.
+// Operations posted by callers: the calls of driven ranks, and activities of hosts.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -21,9 +21,9 @@ namespace tisim {
 
 namespace {
 
-// A custom action that a rank needs before it can go on.
+// A custom action that a rank needs in order to continue.
 struct NeededAction {
-  std::int32_t rank = 0;  // in the simulation
+  std::int32_t rank = 0;  // global number
   std::vector<std::string> words;
 };
 
@@ -35,7 +35,7 @@ NeededAction needed_action(const Simulation& s) {
   return {need.rank, s.job(rank.job).calls[need.call].words};
 }
 
-// A rank that takes operations from outside and is in none. A dead one takes and ignores them.
+// Returns a driven rank without a current operation. A dead rank accepts and ignores operations.
 const Rank& driven_rank(const Simulation& s, std::int32_t index) {
   const Rank& rank = checked_rank(s, index);
   if (is_dead(rank)) return rank;
@@ -46,7 +46,7 @@ const Rank& driven_rank(const Simulation& s, std::int32_t index) {
   return rank;
 }
 
-// With the line of the custom action that the operation is part of, if any.
+// Makes an operation with the line of the enclosing custom action, if any.
 Op new_operation(const Rank& rank, Kind kind) {
   Op op;
   op.kind = kind;
@@ -99,7 +99,7 @@ void check_pending(const Simulation& s, const Rank& rank, std::int32_t request) 
   }
 }
 
-// A wait, a cancel or a request_free.
+// Posts a wait, cancel or request_free.
 void post_request(Simulation& s, std::int32_t index, Kind kind, std::int32_t request) {
   const Rank& rank = driven_rank(s, index);
   if (kind != Kind::wait && kind != Kind::cancel && kind != Kind::request_free) {
@@ -112,7 +112,7 @@ void post_request(Simulation& s, std::int32_t index, Kind kind, std::int32_t req
   s.post(index, op);
 }
 
-// A waitall or waitany for these requests.
+// Posts a waitall or waitany for these requests.
 void post_requests(Simulation& s, std::int32_t index, Kind kind,
                    const std::vector<std::int32_t>& requests) {
   const Rank& rank = driven_rank(s, index);

@@ -1,4 +1,4 @@
-// Packed traces: written from text, from recorded parts or from the calls of other formats, and
+// Packed traces: written from text, recorded parts or the calls of other formats, and converted
 // back to text.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -34,7 +34,7 @@ namespace tisim {
 
 namespace {
 
-// The bytes of the text.
+// Packs files and returns the number of bytes of their text.
 std::uint64_t pack_files(const std::vector<FilePart>& parts, const nb::bytes& name,
                          const std::vector<nb::bytes>& names, const nb::bytes& index_name,
                          const nb::bytes& index_text, Dialect dialect, const std::string& precision,
@@ -64,7 +64,7 @@ void unpack_file(const FilePart& part, const nb::bytes& directory, nb::object pr
   unpack(std::move(file), path, reporter.progress());
 }
 
-// Writes whole lines of the rank at hand.
+// Writes whole lines of the current rank.
 void write_lines(PackedWriter& writer, const nb::bytes& text) {
   const std::string_view all(text.c_str(), text.size());
   const nb::gil_scoped_release unlocked;
@@ -87,7 +87,7 @@ void finish_file(PackedWriter& writer, const nb::bytes& path) {
   write_at(*create_file(output), writer.finish({}), 0, output);
 }
 
-// The contents of an optional section that the core does not read; none: there is no such section.
+// Returns an optional section that the core does not read; none if absent.
 std::optional<nb::bytes> optional_section(const FilePart& part, const std::string& name) {
   std::vector<tit::Section> sections;
   TraceFile file = files_of({part}).front();
@@ -101,7 +101,7 @@ std::optional<nb::bytes> optional_section(const FilePart& part, const std::strin
   return std::nullopt;
 }
 
-// The bytes of the file with one more optional section.
+// Returns the bytes of the file with an additional optional section.
 nb::bytes with_section(const FilePart& part, const std::string& name, const nb::bytes& content) {
   const PackedFile file(files_of({part}).front());
   const std::string bytes =
@@ -132,7 +132,7 @@ std::vector<LineShape> shapes_of(const PackedFile& file) {
   return shapes;
 }
 
-// Shape, and mode and value of each argument.
+// Shape, then mode and value of each argument.
 using Signature = std::pair<std::uint32_t, std::vector<std::pair<int, std::int64_t>>>;
 std::vector<Signature> signatures_of(const PackedFile& file) {
   std::vector<Signature> signatures;
@@ -145,10 +145,10 @@ std::vector<Signature> signatures_of(const PackedFile& file) {
   return signatures;
 }
 
-// Items of rules are (whether it is a rule, its number, how often in a row).
+// Items of rules: (is a rule, number, repetitions).
 using Rules = std::vector<std::vector<std::tuple<bool, std::uint32_t, std::uint32_t>>>;
 
-// Ranks, places of calls, vectors of arguments, rules, whether there are volumes.
+// Returns ranks, indices of calls, argument vectors, rules, and whether there are volumes.
 auto rank_class_of(const PackedFile& file, std::uint32_t number) {
   if (number >= file.tables().classes.size()) throw nb::index_error();
   const tit::RankClass& made = file.tables().classes[number];
@@ -171,7 +171,7 @@ std::int32_t checked_rank(const PackedFile& file, std::int32_t rank) {
   return rank;
 }
 
-// The calls of a rank by their places in its class, and the amount computed before each, or 0.
+// Returns a rank's calls, as indices in its class, and the amount computed before each, or 0.
 auto calls_of(const PackedFile& file, std::int32_t rank) {
   std::vector<std::uint32_t> places;
   std::vector<double> amounts;
@@ -187,7 +187,7 @@ auto calls_of(const PackedFile& file, std::int32_t rank) {
                         nb::cast(to_numpy(std::move(amounts))));
 }
 
-// The lines of one rank, some at a time.
+// Reads up to `most` further lines of a rank.
 std::vector<nb::bytes> read_lines(PackedText& text, std::size_t most) {
   std::vector<nb::bytes> lines;
   for (std::string line; lines.size() < most && text.next(line); line.clear()) {
@@ -247,7 +247,7 @@ void register_packed_file(nb::module_& m) {
           "rank"_a, nb::keep_alive<0, 1>());
 }
 
-// From the parts that the ranks of a recorded program have left.
+// Writes a trace from the parts recorded by the ranks of a program.
 std::vector<std::uint32_t> write_trace(const std::vector<nb::bytes>& parts,
                                        const std::vector<std::string>& first_lines,
                                        const nb::bytes& output) {

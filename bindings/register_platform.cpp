@@ -1,4 +1,4 @@
-// Compiled platforms: hosts, links and routes, which Python hands over once.
+// Compiled platforms: hosts, links and routes, passed once by Python.
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -22,7 +22,7 @@ namespace tisim {
 
 namespace {
 
-// The columns of one kind of thing; each array has a value for each of them.
+// The columns of one kind of object, with one value per object.
 struct HostColumns {
   std::vector<double> speed, memory;
   std::vector<std::int32_t> cores, overheads;
@@ -32,7 +32,7 @@ struct DiskColumns {
   std::vector<double> read_bandwidth, write_bandwidth, size;
 };
 struct LinkColumns {
-  PlatformData data;  // its columns of links
+  PlatformData data;  // only its link columns are used
 };
 
 void check_length(std::size_t length, std::size_t expected, const char* what) {
@@ -178,7 +178,7 @@ void make_profile(ResourceProfile* self, bool is_link, std::int32_t index, Quant
   new (self) ResourceProfile{is_link, index, what, period, std::move(times), std::move(values)};
 }
 
-// The largest stripe or request: products with numbers of servers stay far below 2^63.
+// Maximum stripe or request size: products with numbers of servers stay far below 2^63.
 constexpr double kMostBytesInARow = 1ULL << 40;
 
 void make_file_system(FileSystemData* self, const Array<std::int32_t>& servers, double stripe,

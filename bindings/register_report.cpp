@@ -1,4 +1,4 @@
-// Python's questions to a simulation that cannot go on, or has been interrupted.
+// Reports on a simulation that cannot continue or has been interrupted.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -21,58 +21,58 @@ namespace {
 
 // A collective that some ranks have entered and others have not.
 struct CollectiveState {
-  std::int32_t comm = -1;  // index of the communicator, -1: not told
-  std::int32_t rank = 0;   // in the simulation: who entered first
+  std::int32_t comm = -1;  // index of the communicator; -1: not given
+  std::int32_t rank = 0;   // the first rank to enter, global number
   std::string operation;
   std::uint32_t line = 0;
 };
 
-// A message that somebody waits for. Ranks are numbers in the job of who waits.
+// A message that a rank waits for. Ranks are numbers in the waiting rank's job.
 struct MessageState {
-  bool receives = false;  // who waits is the receiver
+  bool receives = false;  // whether the waiting rank is the receiver
   std::int32_t source = 0, destination = 0, tag = 0;
   std::int64_t bytes = 0;
   bool flowing = false;
-  bool is_access = false;    // of a file, which nobody receives
-  std::string standing;      // what it waits for in its connection
-  std::optional<Loss> loss;  // why it never arrives
+  bool is_access = false;    // access of a file, without a receiver
+  std::string standing;      // its state in its connection
+  std::optional<Loss> loss;  // why it will never arrive
 };
 
-// A rank: what it is doing.
+// The current activity of a rank.
 struct RankState {
   std::int32_t rank = 0;  // in its job
   std::int32_t job = 0;
   bool finished = false, dead = false, computing = false;
-  bool waiting = false;  // for something beside time and its host
+  bool waiting = false;  // for something other than time or its host
   Kind kind = Kind::end;
   std::int32_t peer = 0, tag = 0;
   bool mistaken_null = false;
   std::int32_t host = 0;
   std::uint32_t line = 0;
   std::string file;
-  std::string call;                          // the word of a collective; empty: it is in none
-  std::optional<std::int32_t> communicator;  // its index, of a collective
+  std::string call;                          // the action name of a collective; empty: none
+  std::optional<std::int32_t> communicator;  // index of the collective's communicator
   std::int32_t awaited = 0;
-  std::optional<MessageState> message;  // that a blocking call waits for
-  std::int32_t file_system = -1;        // that a call waits for; -1: for none
-  std::vector<std::int32_t> servers;    // hosts of the servers that have not replied
-  std::string file_call;                // the word of a call on a file; empty: it is in none
-  std::string window_call;              // the same on a window, and what it waits for
+  std::optional<MessageState> message;  // awaited by a blocking call
+  std::int32_t file_system = -1;        // awaited by a call; -1: none
+  std::vector<std::int32_t> servers;    // hosts of the servers that have not replied yet
+  std::string file_call;                // the action name of a file call; empty: none
+  std::string window_call;              // the same for a window call, and its wait
   std::string window_wait;
 };
 
-// How far the ranks of a job are.
+// Progress of a job's ranks.
 struct JobProgress {
   std::uint64_t actions = 0;
-  double fraction = 0.0;          // of the traces that this is
-  std::int32_t slowest = -1;      // the rank that is furthest behind, -1: all have finished
+  double fraction = 0.0;          // of the traces
+  std::int32_t slowest = -1;      // the rank furthest behind; -1: all have finished
   double slowest_fraction = 0.0;  // of its trace
 };
 
 struct SimulationProgress {
   double time = 0.0;  // simulated seconds
   std::uint64_t actions = 0;
-  double fraction = 0.0;  // of the traces that this is
+  double fraction = 0.0;  // of the traces
 };
 
 CollectiveState describe(const OpenCollective& collective, std::int32_t comm) {
@@ -80,7 +80,7 @@ CollectiveState describe(const OpenCollective& collective, std::int32_t comm) {
           collective.line};
 }
 
-// The object of a rendezvous' wait over FIFO connections; empty: nothing of its connections.
+// Describes the wait of a rendezvous over FIFO connections; empty: none.
 std::string standing_of(const Simulation& s, std::int32_t index, const Rank& rank) {
   const Message& message = s.message(index);
   const Standing standing = s.standing(index);
@@ -131,7 +131,7 @@ const char* cause_name(const Loss& loss) {
 
 std::vector<Death> deaths(const Simulation& s) { return s.deaths(); }
 
-// The messages of the pending requests that a rank waits for.
+// Returns the messages of the pending requests that a rank waits for.
 std::vector<MessageState> awaited(Simulation& s, std::int32_t index) {
   const Rank& rank = checked_rank(s, index);
   std::vector<MessageState> messages;
@@ -205,7 +205,7 @@ std::vector<std::int32_t> unfinished(const Simulation& s) {
   return ranks;
 }
 
-// The ranks of a communicator that have not entered the oldest collective that others are in.
+// Returns the ranks missing from the oldest open collective of a communicator.
 std::vector<std::int32_t> absent(const Simulation& s, std::int32_t comm) {
   const Communicator& communicator = checked_communicator(s, comm);
   std::vector<std::int32_t> ranks;
@@ -218,7 +218,7 @@ std::vector<std::int32_t> absent(const Simulation& s, std::int32_t comm) {
   return ranks;
 }
 
-// For each communicator of a job, the oldest collective that some of its ranks have not entered.
+// Returns, for each communicator of a job, the oldest collective not entered by all its ranks.
 std::vector<CollectiveState> open_collectives(const Simulation& s, std::int32_t job) {
   checked_job(s, job);
   std::vector<CollectiveState> open;
@@ -231,19 +231,19 @@ std::vector<CollectiveState> open_collectives(const Simulation& s, std::int32_t 
   return open;
 }
 
-// The two collectives that ranks of a communicator call at the same point.
+// Returns the two different collectives that ranks of a communicator call at the same point.
 std::pair<CollectiveState, CollectiveState> mismatch(const Simulation& s) {
   if (!s.mismatched()) throw std::logic_error("all ranks call the same collectives");
   return {describe(s.mismatch().first, -1), describe(s.mismatch().second, -1)};
 }
 
-// The write that a disk has no room for.
+// Returns the write that does not fit on its disk.
 FullDisk full_disk(const Simulation& s) {
   if (!s.found_full_disk()) throw std::logic_error("no disk is full");
   return s.files().full_disk();
 }
 
-// The ranks of a job whose traces name a type of a width that their tracer lost.
+// Returns the ranks of a job whose traces use a type whose width the tracer lost.
 std::vector<std::int32_t> lost_types(const Simulation& s, std::int32_t index) {
   const Job& job = checked_job(s, index);
   std::vector<std::int32_t> ranks;
@@ -260,7 +260,7 @@ SimulationProgress progress(Simulation& s) {
   return {s.now(), s.progress().actions, fraction};
 }
 
-// Exact, and so slow. A job that has not begun has done nothing.
+// Exact but slow. A job that has not begun has zero progress.
 JobProgress job_progress(const Simulation& s, std::int32_t index) {
   JobProgress progress;
   if (index >= s.job_count()) return progress;

@@ -1,4 +1,4 @@
-// The measurements of a simulation: sums of each rank, the load of links, recorded events.
+// The results of a simulation: totals per rank, link loads, recorded events.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -23,7 +23,7 @@ namespace tisim {
 
 namespace {
 
-// A view of values without numpy, which would cost every start its time.
+// Makes a view of values without importing numpy, which would slow down every start.
 template <class T>
 nb::object to_view(std::vector<T> values) {
   auto* kept = new std::vector<T>(std::move(values));
@@ -32,7 +32,7 @@ nb::object to_view(std::vector<T> values) {
       nb::ndarray<nb::memview, const T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
 }
 
-// The result of a function, or a member, for each row.
+// Returns the result of a function or member for each row.
 template <class Rows, class Of>
 auto column(const Rows& rows, Of of) {
   std::vector<std::decay_t<decltype(std::invoke(of, rows[0]))>> values;
@@ -62,7 +62,7 @@ nb::dict rank_results(const Simulation& s, std::int32_t index) {
   return results;
 }
 
-// Nothing where no rank of the job has a file.
+// Returns None if no rank of the job accesses files.
 nb::object file_results(const Simulation& s, std::int32_t index) {
   const Job& job = checked_job(s, index);
   std::vector<FileSums> sums = s.file_sums();
@@ -91,7 +91,7 @@ nb::dict server_results(const Simulation& s, std::int32_t file_system) {
   return results;
 }
 
-// The bytes read and written in each bin of time; empty: there are none.
+// Bytes read and written per time bin; empty: none.
 using Moved = std::pair<std::vector<double>, std::vector<double>>;
 
 Moved moved(const Simulation& s, std::size_t series) {
@@ -162,7 +162,7 @@ void register_file_use(nb::module_& m, SimulationClass& simulation) {
       .def("longest_waits", &longest_waits, "file_system"_a, "most"_a);
 }
 
-// The width of a bin of time (s), the links that were used, and their bytes: [link][bin].
+// Returns the width of a time bin (s), the links that were used, and their bytes: [link][bin].
 std::tuple<double, std::vector<std::int32_t>, nb::object> load_of(Simulation& s) {
   if (!s.records_load()) throw std::logic_error("the load of links is not recorded");
   const TimeBins& load = s.load();

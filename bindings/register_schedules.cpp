@@ -1,4 +1,4 @@
-// Schedules of collectives: what the core asks for, and the rows that Python answers with.
+// Schedules of collectives: the core's requests, and the rows with which Python answers.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -33,16 +33,16 @@ std::string name_of(Operation operation, bool blocking) {
 
 namespace {
 
-// A schedule that a rank needs before it can go on.
+// A schedule that a rank needs in order to continue.
 struct NeededSchedule {
-  std::int32_t rank = 0;            // in the simulation
+  std::int32_t rank = 0;            // global number
   std::int32_t comm = 0;            // index of the communicator
   std::int32_t number = 0;          // of the rank in it
-  std::string operation;            // the first word of the line
+  std::string operation;            // the action name
   std::optional<DecodedCall> call;  // of a collective
   Stage stage = Stage::none;
   bool joins = false;
-  std::int64_t transfer = -1;  // the number of a collective read or write
+  std::int64_t transfer = -1;  // number of a collective read or write
   std::vector<std::vector<std::int32_t>> groups;
 };
 
@@ -70,7 +70,7 @@ NeededSchedule needed_schedule(const Simulation& s) {
   return needed;
 }
 
-// A column that an algorithm wrote, which may hold anything.
+// A column written by an algorithm, with unchecked contents.
 class Column {
  public:
   Column(const nb::object& values, const char* name) : name_(name) {
@@ -81,7 +81,7 @@ class Column {
     if (!items_.is_valid()) throw nb::python_error();
   }
 
-  // `step` gives the step of a row, for the message.
+  // `step` returns the step of a row, for messages.
   template <class StepOf>
   std::vector<std::int32_t> whole_numbers(StepOf step) const {
     std::vector<std::int32_t> numbers(size());
@@ -162,7 +162,7 @@ void provide_schedule(Simulation& s, const nb::object& kinds, const nb::object& 
   }
 }
 
-// Equal values at once, as a million hosts may be: a range where they follow one another.
+// Returns consecutive numbers as a range, which is fast for a million hosts, and others as a list.
 nb::object sequence_of(const std::vector<std::int32_t>& numbers) {
   bool consecutive = true;
   for (std::size_t i = 1; i < numbers.size(); ++i) {

@@ -1,4 +1,4 @@
-// One simulation: its clock and its jobs. Other files bind its further functions.
+// One simulation: its clock and its jobs. Its other functions are bound in other files.
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -29,7 +29,7 @@ std::string operation_name(int operation) {
   return name_of(static_cast<Operation>(operation), true);
 }
 
-// The name in messages of the operation that a rank is in.
+// The name of a rank's current operation in messages.
 std::string kind_name(Kind kind) {
   if (kind == Kind::end) return "the end of its trace";
   return std::string(traits_of(kind == Kind::recv_half ? Kind::sendrecv : kind).name);

@@ -1,4 +1,4 @@
-// The records of a simulation, and what is made of them.
+// The records of a simulation, and the results derived from them.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -33,7 +33,7 @@ namespace tisim {
 
 namespace {
 
-// The type of an array of rows, as numpy's: made from the struct itself.
+// Builds the numpy type of an array of rows from the struct itself.
 class RowType {
  public:
   template <class Field>
@@ -140,7 +140,7 @@ void register_states(nb::module_& m) {
       .def("take", [](StateRows& rows) { return taken(rows, rows.written()); });
 }
 
-// A listener that takes states too is two objects for Python, of which this is the second.
+// For Python, a listener that also takes states is two objects; this is the second.
 template <class Both>
 struct SinkOf : StateSink {
   explicit SinkOf(std::shared_ptr<Both> to) : both(std::move(to)) {}

@@ -1,4 +1,4 @@
-// Traces: opened from Python, read by simulations and, for analysis, by Python itself.
+// Traces, opened from Python and read by simulations or, for analysis, by Python itself.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -59,7 +59,7 @@ std::shared_ptr<TraceSet> with_options(const TraceSet& set, bool mistaken_null_i
   return std::const_pointer_cast<TraceSet>(set.with(options));
 }
 
-// The next operations as rows of OP_LAYOUT's type, in bytes.
+// Reads the next operations as rows of OP_LAYOUT's type, in bytes.
 nb::object read_operations(RankReader& reader, std::size_t capacity) {
   auto ops = std::make_unique<std::vector<Op>>(capacity);
   {
@@ -81,7 +81,7 @@ void write_scripts_of(const TraceSet& set, const nb::bytes& directory, bool file
   write_scripts(set, path, files, reporter.progress());
 }
 
-// The contents of an optional section that the core does not read; none: there is no such section.
+// Returns an optional section that the core does not read; none if absent.
 std::optional<nb::bytes> trace_section(const TraceSet& set, const std::string& name) {
   if (set.packed() == nullptr) return std::nullopt;
   const std::optional<std::string> section = set.packed()->unknown_section(name);
@@ -93,7 +93,7 @@ const PackedAttributes* attributes_in(const TraceSet& set) {
   return set.packed() == nullptr ? nullptr : set.packed()->attributes();
 }
 
-// The names of attributes, and whether the values of each are numbers of texts.
+// Returns the names of the attributes, and whether their values are indices of texts.
 std::vector<std::pair<std::string, bool>> attributes_of(const TraceSet& set) {
   std::vector<std::pair<std::string, bool>> all;
   const PackedAttributes* const attributes = attributes_in(set);
@@ -112,13 +112,13 @@ std::vector<nb::object> attribute_texts(const TraceSet& set) {
   return texts;
 }
 
-// Lines of a rank that have attributes.
+// Reads the lines of a rank that have attributes.
 class AttributeReader {
  public:
   AttributeReader(std::shared_ptr<const TraceSet> set, std::int32_t rank)
       : set_(std::move(set)), walk_(*set_->packed(), rank) {}
 
-  // The next lines, at most so many: number of the line, number of the attribute, value.
+  // Returns up to `lines` further lines: line number, attribute number, value.
   std::vector<std::tuple<std::uint64_t, std::uint32_t, std::int64_t>> read(std::size_t lines) {
     std::vector<std::tuple<std::uint64_t, std::uint32_t, std::int64_t>> rows;
     const nb::gil_scoped_release unlocked;

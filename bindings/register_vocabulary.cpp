@@ -1,4 +1,4 @@
-// Actions of a trace: their kinds, constants, and operations as numpy sees them.
+// Actions of a trace: their kinds, constants, and the numpy layout of operations.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -24,7 +24,7 @@ namespace tisim {
 
 namespace {
 
-// Arguments of numpy.dtype() for an Op: names, formats, offsets and the size of a row.
+// Arguments of numpy.dtype() for an Op: names, formats, offsets and row size.
 nb::dict op_layout() {
   nb::list names;
   nb::list formats;

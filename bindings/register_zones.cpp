@@ -1,4 +1,4 @@
-// The zones of platforms, of which Python hands over what their routes are computed from.
+// The zones of platforms, for which Python passes the data that their routes are computed from.
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>

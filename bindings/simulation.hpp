@@ -1,4 +1,4 @@
-// The parts of the class `Simulation`, each bound in a file of its own.
+// The parts of the class `Simulation`, each bound in its own file.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -17,11 +17,11 @@ void register_operations(nanobind::module_& m, SimulationClass& simulation);
 void register_results(nanobind::module_& m, SimulationClass& simulation);
 void register_report(nanobind::module_& m, SimulationClass& simulation);
 
-// The word of a collective's line, or of one that makes a communicator. Throws
-// std::invalid_argument when the operation is none of them.
+// Returns the action name of a collective or a communicator creation. Throws std::invalid_argument
+// if the operation is neither.
 std::string name_of(Operation operation, bool blocking);
 
-// Five numbers a span: stream, node, arrival, start, end.
+// Five numbers per span: stream, node, arrival, start, end.
 nanobind::ndarray<nanobind::numpy, double, nanobind::ndim<1>> span_rows(const GraphRun& run);
 
 }  // namespace tisim

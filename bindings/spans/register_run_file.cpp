@@ -1,4 +1,4 @@
-// The tables of run files, as the core writes them.
+// The tables of run files, as written by the core.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
@@ -28,7 +28,7 @@ namespace {
 
 std::string_view view_of_bytes(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
-// The bytes written since the last time; `last`: with the end of the file.
+// Returns the bytes written since the last call; `last`: including the end of the file.
 template <class File>
 nb::bytes written_of(File& file, bool last) {
   if (last) {

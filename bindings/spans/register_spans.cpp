@@ -1,4 +1,4 @@
-// Sums over lanes and parts of the time, as run files and pictures need them.
+// Sums over lanes and time ranges, for run files and pictures.
 #include <nanobind/ndarray.h>
 
 #include <cmath>
@@ -18,7 +18,7 @@ namespace tisim {
 
 namespace {
 
-// Cells of a grid in memory; more is a caller's mistake.
+// Maximum number of cells of a grid in memory; more is a caller's mistake.
 constexpr double kMostCells = 1 << 27;
 
 template <class T>
