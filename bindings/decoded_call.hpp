@@ -24,11 +24,11 @@ struct DecodedCall {
   std::int64_t receive_count = 0;
   std::vector<std::int64_t> send_counts;  // elements, by rank
   std::vector<std::int64_t> receive_counts;
-  std::vector<std::int64_t> destinations;  // of a neighbourhood collective
+  std::vector<std::int64_t> destinations;  // neighbourhood collectives only
   std::vector<std::int64_t> sources;
   std::int64_t send_width = 0;  // bytes of an element; of the only type, if there is one
   std::int64_t receive_width = 0;
-  double flops = 0;  // of a reducescatter
+  double flops = 0;  // reducescatter only
 };
 
 // Finds a collective by name. Raises tisim.errors.InputError, which suggests the closest names.

@@ -34,16 +34,16 @@ struct MessageState {
   std::int64_t bytes = 0;
   bool flowing = false;
   bool is_access = false;    // access of a file, without a receiver
-  std::string standing;      // its state in its connection
+  std::string standing;      // state of the message in its connection
   std::optional<Loss> loss;  // why it will never arrive
 };
 
 // The current activity of a rank.
 struct RankState {
-  std::int32_t rank = 0;  // in its job
+  std::int32_t rank = 0;  // number in its job
   std::int32_t job = 0;
   bool finished = false, dead = false, computing = false;
-  bool waiting = false;  // for something other than time or its host
+  bool waiting = false;  // whether it waits for more than time or its host
   Kind kind = Kind::end;
   std::int32_t peer = 0, tag = 0;
   bool mistaken_null = false;
@@ -64,15 +64,15 @@ struct RankState {
 // Progress of a job's ranks.
 struct JobProgress {
   std::uint64_t actions = 0;
-  double fraction = 0.0;          // of the traces
+  double fraction = 0.0;          // completed fraction of the traces
   std::int32_t slowest = -1;      // the rank furthest behind; -1: all have finished
-  double slowest_fraction = 0.0;  // of its trace
+  double slowest_fraction = 0.0;  // completed fraction of its trace
 };
 
 struct SimulationProgress {
   double time = 0.0;  // simulated seconds
   std::uint64_t actions = 0;
-  double fraction = 0.0;  // of the traces
+  double fraction = 0.0;  // completed fraction of the traces
 };
 
 CollectiveState describe(const OpenCollective& collective, std::int32_t comm) {

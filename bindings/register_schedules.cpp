@@ -37,9 +37,9 @@ namespace {
 struct NeededSchedule {
   std::int32_t rank = 0;            // global number
   std::int32_t comm = 0;            // index of the communicator
-  std::int32_t number = 0;          // of the rank in it
+  std::int32_t number = 0;          // rank in the communicator
   std::string operation;            // the action name
-  std::optional<DecodedCall> call;  // of a collective
+  std::optional<DecodedCall> call;  // collectives only
   Stage stage = Stage::none;
   bool joins = false;
   std::int64_t transfer = -1;  // number of a collective read or write

@@ -25,13 +25,13 @@ struct ActionStart {
   double time;  // seconds
   union {
     double amount;       // flops of a compute, seconds of a sleep
-    std::int64_t bytes;  // of a message; of a collective, those the rank contributes by its
-                         // arguments; of a wait, the destination rank of its request
+    std::int64_t bytes;  // size of a message; of a collective, bytes the rank contributes by its
+                         // arguments; of a wait, destination rank of its request
   };
-  std::int64_t received;  // of a collective: bytes the rank receives by its arguments
+  std::int64_t received;  // of a collective, bytes the rank receives by its arguments
   std::int32_t rank;
   std::int32_t peer;     // world rank; of a wait, as in the trace; of a collective, its root
-  std::int32_t tag;      // of a collective: the number of its communicator in the simulation
+  std::int32_t tag;      // of a collective, number of its communicator in the simulation
   std::int32_t members;  // number of ranks of that communicator
   std::uint32_t line;
   std::uint16_t comm;     // the communicator as named in the trace
@@ -51,7 +51,7 @@ struct StateRecord {
 
 // The message whose arrival ended a state.
 struct WaitRecord {
-  double sent, received;  // when its send and its receive were posted
+  double sent, received;  // dates at which its send and its receive were posted
   double started;         // start of its transfer, whose end is the end of the state
   std::int64_t message;   // message number
   std::int64_t bytes;
@@ -67,7 +67,7 @@ struct SentRecord {
 
 // A message completed by its receiver, or never received.
 struct MessageRecord {
-  double sent = kNoTime, received = kNoTime;    // when its send and its receive were posted
+  double sent = kNoTime, received = kNoTime;    // dates of posting its send and receive
   double started = kNoTime, arrived = kNoTime;  // start and end of its transfer
   std::int64_t number = kNoMessage;
   std::int64_t bytes = 0;
@@ -147,7 +147,7 @@ class EventLog {
   static constexpr std::int32_t kAccess = -2;
 
   struct Stopped {
-    double since = 0.0;  // when the rank stopped advancing
+    double since = 0.0;  // date at which the rank stopped advancing
     std::int32_t waker = -1;
   };
   static std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }

@@ -60,7 +60,7 @@ class GoalRun {
     std::uint64_t number;  // order at one instant: the smaller number first
     What what;
     std::int32_t rank;
-    std::uint32_t index;  // of the operation, message or processor
+    std::uint32_t index;  // index of the operation, message or processor
     bool operator>(const Event& other) const {
       return std::pair(instant, number) > std::pair(other.instant, other.number);
     }
@@ -77,7 +77,7 @@ class GoalRun {
     std::int32_t from = 0, to = 0;
     std::uint32_t op = 0;  // the sender's operation
     std::uint64_t number = 0;
-    double taken = 0;  // when the receiver's processor has taken it in
+    double taken = 0;  // date at which the receiver's processor has taken it in
   };
   enum class State : std::uint8_t { waiting, begun, ended };
   struct Rank {
@@ -88,7 +88,7 @@ class GoalRun {
     Unmatched unexpected;              // messages
     std::vector<std::uint32_t> freed;  // operations that may begin
     std::vector<Processor> processors;
-    double last = 0;  // when its last operation ended
+    double last = 0;  // date of its last operation's end
   };
 
   const GoalOp& op_of(std::int32_t rank, std::uint32_t op) const {

@@ -30,7 +30,7 @@ struct GoalOp {
 
 struct GoalRank {
   std::vector<GoalOp> ops;
-  std::vector<std::uint32_t> lines;  // in the text; empty for a binary schedule
+  std::vector<std::uint32_t> lines;  // line numbers in the text; empty for a binary schedule
   // Returns the location of an operation: "line 4", or "operation 2" of a binary schedule.
   std::string place(std::uint32_t op) const {
     return lines.empty() ? "operation " + std::to_string(op) : "line " + std::to_string(lines[op]);

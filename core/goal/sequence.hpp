@@ -40,7 +40,7 @@ class GoalSequence {
   using Numbers = std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>>;
   struct State {
     std::uint32_t ends = 0, starts = 0;  // unsatisfied dependencies on ends and starts
-    std::uint32_t under_way = 0;         // those of `ends` that have begun
+    std::uint32_t under_way = 0;         // number of `ends` that have begun
     std::uint32_t request = 0;
     bool has_ended = false;
   };

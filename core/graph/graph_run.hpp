@@ -91,15 +91,15 @@ class GraphRun {
   };
   struct Entry {
     std::int32_t node;
-    std::int32_t version;  // of the event
-    double date;           // of the launch
+    std::int32_t version;  // event version
+    double date;           // launch date
   };
   struct Stream {
     std::vector<Entry> queue;  // ring buffer, grown on demand
     std::uint32_t head = 0, size = 0;
     Doing doing = Doing::nothing;
     std::int32_t lane = 0;
-    double begin = 0;           // of its current node
+    double begin = 0;           // start of its current node
     double left = 0, rate = 0;  // of its kernel: remaining fraction, fraction per second
     double since = 0;           // date at which `left` was computed
   };
@@ -121,9 +121,9 @@ class GraphRun {
     double seconds[kOccupations] = {};
   };
   struct Meeting {
-    std::vector<std::int32_t> streams;  // that have arrived
+    std::vector<std::int32_t> streams;  // streams that have arrived
     double start = 0;
-    bool moves = false;  // its bytes move after its fixed time
+    bool moves = false;  // whether bytes move after its fixed time
   };
   struct Positions {
     std::vector<std::int32_t>* at;
@@ -163,7 +163,7 @@ class GraphRun {
   double now_ = 0;
   std::int64_t launched_ = 0;
   std::size_t ended_ = 0;
-  std::vector<Stream> streams_;  // of all lanes
+  std::vector<Stream> streams_;  // streams of all lanes
   std::vector<Lane> lanes_;
   std::vector<Event> events_;
   std::vector<Meeting> meetings_;

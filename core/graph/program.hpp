@@ -30,7 +30,7 @@ inline constexpr int kNodeKinds = 8;
 
 struct Node {
   NodeKind kind;
-  std::int32_t stream = 0;  // of the lane
+  std::int32_t stream = 0;  // stream number in the lane
   std::int32_t target = 0;  // the meeting, the event, or the block
   std::int32_t count = 0;   // `meet`: the call; `repeat`: number of repetitions
   double arithmetic = 0.0;  // seconds of a kernel given all SMs; of `host`, `delay`

@@ -104,7 +104,7 @@ class Disks {
   struct Channels {
     const PlatformData& platform;
     Agenda& agenda;
-    const std::vector<std::uint32_t>& users;  // of each channel
+    const std::vector<std::uint32_t>& users;  // number of users, by channel
     std::int32_t first_event;                 // events before it are those of hosts
 
     double rate(std::int32_t index, double, std::size_t) const {

@@ -61,7 +61,7 @@ class Machine {
     return ends;
   }
 
-  std::vector<std::int32_t> order;  // in which they ended
+  std::vector<std::int32_t> order;  // order of the ends
 
  private:
   struct Start {

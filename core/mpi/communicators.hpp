@@ -33,7 +33,7 @@ struct Formation {
     std::int32_t comm = -1;    // index of its new communicator
     std::int32_t number = -1;  // rank in it
   };
-  std::uint16_t id = 0;         // of the new communicator, as given by the first rank to enter
+  std::uint16_t id = 0;         // id of the new communicator, from the first rank to enter
   std::int32_t first = 0;       // the first rank to enter
   std::uint32_t line = 0;       // its line in the trace
   std::int32_t left = 0;        // ranks that have not left yet
@@ -43,7 +43,7 @@ struct Formation {
 struct Communicator {
   std::int32_t first = 0;  // first of consecutive ranks, used when `members` is empty
   std::int32_t size = 0;
-  std::int32_t context = 0;  // of its messages, even; its collectives use the next number
+  std::int32_t context = 0;  // even; its messages use it, its collectives the next number
   std::int32_t freed = 0;    // members that have freed it
   std::vector<std::int32_t> members;
   std::vector<std::uint64_t> entered;  // number of collectives entered, by member

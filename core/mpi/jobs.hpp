@@ -16,10 +16,10 @@ namespace tisim {
 struct Job {
   std::shared_ptr<const TraceSet> traces;  // null: driven by a caller
   CallTable calls;
-  std::int32_t first = 0, size = 0;  // its ranks
+  std::int32_t first = 0, size = 0;  // range of its ranks
   std::int32_t world = 0;            // index of its communicator
   std::int32_t running = 0;          // ranks that have not finished
-  std::uint64_t bytes = 0;           // of its traces, computed on demand
+  std::uint64_t bytes = 0;           // size of its traces, computed on demand
 };
 
 class Jobs {

@@ -23,16 +23,16 @@ struct LoopPosition {
   std::uint64_t length = 0;      // repetitions of the loop
   std::uint64_t loops = 0;       // loops entered
   std::uint64_t turns = 0;       // turns passed after a repetition, over all loops
-  std::uint64_t actions = 0;     // of the rank at the turn
+  std::uint64_t actions = 0;     // actions of the rank at the turn
   std::uint64_t operations = 0;  // read since the turn
   std::uint64_t to_skip = 0;     // repetitions to skip at the next turn
-  double date = 0.0;             // of the turn, seconds
+  double date = 0.0;             // date of the turn, seconds
 };
 
 // An operation whose outcome depends on arrival order or on external input.
 struct Obstacle {
   Kind kind = Kind::end;
-  std::int32_t rank = 0;  // in the simulation
+  std::int32_t rank = 0;  // global rank
   std::uint32_t line = 0;
 };
 

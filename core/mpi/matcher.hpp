@@ -31,13 +31,13 @@ inline constexpr std::int32_t kNoRequest = -2;     // that side does not wait
 // There may be millions of them. A non-blocking read or write of a file is a matched message
 // without a receiver that is not carried by any host pair (io/file/started_accesses.hpp).
 struct Message {
-  std::int64_t bytes = 0;  // of the send once known, of the buffer before
+  std::int64_t bytes = 0;  // size of the send once known, of the buffer before
   std::int32_t source = kAnySource;
   std::int32_t destination = 0;
   std::int32_t tag = 0;
   std::int32_t context = 0;
   std::int32_t pair = -1;  // host pair of the network, or connection; known from the sender
-  std::int32_t next = -1;  // in its channel
+  std::int32_t next = -1;  // next message in its channel
   // Neighbours among the destination's unexpected messages, by arrival. For a posted receive,
   // `older` is its predecessor in the channel, or -1.
   std::int32_t older = -1;
@@ -177,7 +177,7 @@ class Matcher {
   // Idle channels are dropped when fewer than this are busy: the program no longer needs so many
   // soon, as after the messages of an all-to-all have matched.
   std::size_t fewest_busy_ = 0;
-  NumberIndex index_;  // of `channels_`
+  NumberIndex index_;  // finds channels
   // Cache of the last lookup; a send or receive looks up its channel several times.
   Pattern recent_ = kNobody;
   std::int32_t recent_channel_ = -1;

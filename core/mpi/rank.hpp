@@ -25,13 +25,13 @@ enum class Phase : std::uint8_t {
   computing,             //
   sleeping,              //
   send_overhead,         // before a send is posted
-  waiting,               // for one message
+  waiting,               // waits for one message
   receive_overhead,      // after a receive
-  waiting_all,           // for all awaited requests; none of the remaining ones is complete
+  waiting_all,           // waits for all awaited requests; none of the remaining is complete
   completing_all,        // one of them is complete, or its overhead is paid
   testing,               // duration of a test
   tested,                // the result follows those of the same instant
-  waiting_any,           // for one of the awaited requests
+  waiting_any,           // waits for one of the awaited requests
   completing_any,        // one of them is complete
   probing,               // duration of a probe
   probed,                // the result follows those of the same instant
@@ -70,13 +70,13 @@ enum class Stage : std::uint8_t {
 struct Membership {
   std::uint16_t id = 0;
   std::int32_t comm = 0;    // index
-  std::int32_t number = 0;  // of the rank in it
+  std::int32_t number = 0;  // rank in the communicator
 };
 
 // Progress of reading traces.
 struct TraceProgress {
   std::uint64_t actions = 0;
-  std::uint64_t bytes = 0;  // of their files, as RankReader counts them
+  std::uint64_t bytes = 0;  // bytes of their files, as counted by RankReader
 };
 
 // The operation of a collective or a communicator creation: the part needed while a schedule
@@ -125,17 +125,17 @@ struct Rank {
   std::int32_t host = 0;
   std::int32_t job = 0;
   std::int32_t first = 0;   // first rank of its job
-  std::int32_t number = 0;  // in its job
+  std::int32_t number = 0;  // rank in its job
   Phase phase = Phase::between_operations;
   bool driven = false;          // operations are posted one by one by a driver
   bool final_barrier = false;   // the barrier in its finalize has begun
-  Stage stage = Stage::none;    // of `collective`, when it creates a communicator
-  Side waiting_side = kSender;  // of the message `waiting`
+  Stage stage = Stage::none;    // stage of `collective`, when it creates a communicator
+  Side waiting_side = kSender;  // side of the message `waiting`
   bool probed_twice = false;    // class Probes
   bool woken_to_probe = false;  // a message was sent to it, and its waiting probe will look again
   bool trace_closed = false;    // the trace is not read any further, the reader is closed
-  bool lost_type = false;       // and had a type of unknown width
-  std::int32_t context = 0;     // of its job's world
+  bool lost_type = false;       // whether its trace had a type of unknown width
+  std::int32_t context = 0;     // context of its job's world
   Op op;                        // current operation
   double since = 0.0;           // start of the operation or its computation, seconds
 
@@ -145,7 +145,7 @@ struct Rank {
   std::uint32_t cursor = 0;    // next operation in `buffer`
   CollectiveOp collective;     // the collective that `schedule` executes
   std::int32_t schedule = -1;  // the schedule
-  std::uint32_t step = 0;      // in the schedule
+  std::uint32_t step = 0;      // next step of the schedule
   std::uint32_t epoch = 0;     // incremented to invalidate the schedules of earlier calls
   std::int32_t starting = -1;  // the persistent request started by the current operation
   Stack<std::int32_t> slots;   // requests of the schedule
@@ -161,8 +161,8 @@ struct Rank {
   double finish = 0.0, compute = 0.0, other = 0.0;  // seconds
   std::uint64_t actions = 0, messages_sent = 0;
   std::int64_t bytes_sent = 0;
-  TraceProgress counted;         // its part already counted in the simulation's progress
-  std::uint64_t bytes_read = 0;  // of its file, up to the end of the buffer
+  TraceProgress counted;         // part already counted in the simulation's progress
+  std::uint64_t bytes_read = 0;  // bytes of its file, up to the end of the buffer
 
   // Estimate of the bytes of its file already executed.
   double bytes_done() const;

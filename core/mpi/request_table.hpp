@@ -36,7 +36,7 @@ inline bool begins_list(const Op& op) {
 struct Rounds {
   std::int32_t rank = -1;
   std::int32_t request = -1;   // the collective's
-  std::int32_t schedule = -1;  // its own reference to the schedule
+  std::int32_t schedule = -1;  // the schedule, with its own reference
   std::uint32_t step = 0;      // next operation in the schedule
   std::int32_t left = 0;       // messages of the round in flight
   bool paid = false;           // whether the overheads before the next round have passed

@@ -47,7 +47,7 @@ class CollectiveRounds {
   PointToPoint& messages_;
   Schedules& schedules_;
   const Protocol& protocol_;
-  Stack<std::int32_t> slots_;  // of the round being posted
+  Stack<std::int32_t> slots_;  // slots of the round being posted
 };
 
 }  // namespace tisim

@@ -22,7 +22,7 @@ namespace tisim {
 enum class Stop : std::uint8_t {
   done,            // all ranks have finished, nothing is in flight
   time,            // nothing more happens up to the given date
-  pause,           // it has run for the allowed time
+  pause,           // the allowed time is over
   need_schedule,   // see `question()`, answer with `provide_schedule`
   need_route,      // see `missing_route()`, answer with `add_route`
   need_disk,       // see `asked_file()`, answer with `provide_disk`
@@ -37,12 +37,12 @@ enum class Stop : std::uint8_t {
 
 // A request of a rank to Python.
 struct Question {
-  std::int32_t rank = -1;     // in the simulation
+  std::int32_t rank = -1;     // global rank
   std::int32_t comm = 0;      // index of the communicator
-  std::int32_t number = 0;    // of the rank in it
-  std::uint32_t call = 0;     // in the job's call table
+  std::int32_t number = 0;    // rank in the communicator
+  std::uint32_t call = 0;     // index in the job's call table
   bool blocking = true;       // whether the collective is blocking
-  Stage stage = Stage::none;  // of a communicator creation
+  Stage stage = Stage::none;  // stage of a communicator creation
 };
 
 // Set while a rank runs; makes the interpreter return at once.

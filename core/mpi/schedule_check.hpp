@@ -19,7 +19,7 @@ enum class StepCode : std::int32_t {
   isend,  // starts the request of its slot
   recv,   // peer may be kAnySource
   irecv,
-  wait,       // for the request of its slot
+  wait,       // waits for the request of its slot
   waitall,    // a row with the number of requests as its peer, then a row with the slot of each
   sendrecv,   // the sending half; followed by a row `recv_half`
   recv_half,  // the receiving half

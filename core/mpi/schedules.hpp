@@ -43,7 +43,7 @@ class ScheduleShapes {
   std::uint64_t hash_at(std::int32_t index) const { return shapes_[index].hash; }
 
   Pool<ScheduleShape> shapes_;
-  NumberIndex index_;  // of the shapes, by contents
+  NumberIndex index_;  // finds shapes by contents
 };
 
 // Operations executed sequentially: one rank's part of a collective.
@@ -132,7 +132,7 @@ class Schedules {
 
   Pool<Record> schedules_;
   ScheduleShapes shapes_;
-  NumberIndex index_;  // of cached schedules, by key
+  NumberIndex index_;  // finds cached schedules by key
   std::size_t most_;
   std::size_t operations_ = 0;
   std::size_t hand_ = 0;  // clock hand of `make_room`

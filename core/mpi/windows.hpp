@@ -70,8 +70,8 @@ class Windows {
     enter_atomic,
     leave_atomic,
     send_sync,     // an empty message to member a
-    receive_sync,  // the same from member a
-    wait_sync,     // for the last a of these
+    receive_sync,  // an empty message from member a
+    wait_sync,     // waits for the last a of these
     free           // the rank has freed the window
   };
   struct StepOf {
@@ -116,7 +116,7 @@ class Windows {
     std::size_t next = 0;
     std::int32_t window = 0;
     std::int32_t me = 0;
-    std::int32_t tag = 0;  // of its operation
+    std::int32_t tag = 0;  // tag of its operation
     std::int64_t bytes = 0;
     double due = 0;  // pending cost of combined data, seconds
     // The last send

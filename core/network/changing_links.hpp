@@ -46,15 +46,15 @@ class ChangingLinks {
   // A pair over changing links.
   struct Course {
     FlowTerms terms;
-    std::vector<std::int32_t> links;  // of the forward route
-    bool is_old = false;              // its flows started before a change
+    std::vector<std::int32_t> links;  // links of the forward route
+    bool is_old = false;              // whether its flows started before a change
     bool pays_latency = true;
     std::vector<std::int32_t> old;  // pairs for flows of this one that started earlier
   };
   struct Link {
     bool changes = false;
     double delay = 0.0;               // extra latency over the platform's value, seconds
-    std::vector<std::int32_t> pairs;  // that use it, if it changes
+    std::vector<std::int32_t> pairs;  // pairs that use it, if it changes
   };
 
   void enlist(std::int32_t pair, Course course);

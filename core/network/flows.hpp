@@ -30,7 +30,7 @@
 namespace tisim {
 
 struct Flow {
-  double finish = 0.0;  // on the clock of its pair; before activation: its length
+  double finish = 0.0;  // reading of the pair's clock at its end; before activation: its length
   std::int32_t pair = -1;
   std::int32_t owner = 0;   // notified of the end
   std::uint64_t order = 0;  // flows that end together are reported in starting order
@@ -42,7 +42,7 @@ struct Flow {
 // An active flow and its end at current rates.
 struct FlowEnd {
   std::int32_t pair = -1, owner = 0;
-  double seconds = 0.0;  // from now
+  double seconds = 0.0;  // seconds from now
 };
 
 class Flows final : public max_min::ShareListener {
@@ -130,10 +130,10 @@ class Flows final : public max_min::ShareListener {
   // The common clock of the pairs of a bottleneck.
   struct CommonClock {
     explicit CommonClock(PairPositions positions) : ends(positions) {}
-    EventHeap<PairPositions> ends;  // of the pairs, on `clock`
+    EventHeap<PairPositions> ends;  // ends of the pairs, on `clock`
     VirtualClock clock;             // bytes times seconds
     double level = 0.0;             // bytes, rate of the clock
-    std::int32_t position = -1;     // in the heap of all bottlenecks
+    std::int32_t position = -1;     // position in the heap of all bottlenecks
   };
 
   void set_shares(std::span<const max_min::Share> before) override;

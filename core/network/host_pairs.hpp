@@ -50,12 +50,12 @@ class HostPairs {
 
   const Model& model_;
   RouteTable routes_;
-  Route forward_, backward_;  // of the pair being made; backward only with cross-traffic
+  Route forward_, backward_;  // routes of the pair being made; backward only with cross-traffic
   const FlowModel& flow_model_;
   max_min::System& system_;
   ChangingLinks* changing_;
   NumberIndex pair_of_hosts_;
-  Stack<std::uint64_t> hosts_of_pair_;                     // of the pairs in the index
+  Stack<std::uint64_t> hosts_of_pair_;                     // key of each pair in the index
   std::unordered_map<std::int32_t, std::int32_t> unpaid_;  // pairs for flows without latency
   std::int32_t missing_source_ = -1, missing_destination_ = -1;
 };

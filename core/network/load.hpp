@@ -27,7 +27,7 @@ class LoadRecorder {
   // Bytes that a pair moved within one bin, not added to its links yet.
   struct Pending {
     double bytes = 0.0;
-    double middle = 0.0;  // of the bin, seconds
+    double middle = 0.0;  // middle of the bin, seconds
     double end = 0.0;
   };
 

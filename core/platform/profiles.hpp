@@ -20,7 +20,7 @@ enum class Quantity : std::uint8_t {
 // The changes of one quantity, optionally repeated.
 struct ResourceProfile {
   bool is_link = false;
-  std::int32_t index = 0;  // of the host or link
+  std::int32_t index = 0;  // index of the host or link
   Quantity what = Quantity::state;
   double period = -1.0;       // seconds between the starts of two rounds; negative: one round
   std::vector<double> times;  // seconds from the start of a round, non-decreasing
@@ -61,9 +61,9 @@ class Changes {
   struct Entry {
     double date;
     std::uint64_t order;
-    std::int32_t profile;  // or ~ the rank to kill
-    std::size_t step;      // in its profile
-    double start;          // of the round
+    std::int32_t profile;  // index of the profile, or ~ the rank to kill
+    std::size_t step;      // step of the profile
+    double start;          // start of the round
   };
   struct Later {
     bool operator()(const Entry& a, const Entry& b) const {

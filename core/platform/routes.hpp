@@ -43,7 +43,7 @@ struct PlatformData {
   std::vector<double> disk_write_bandwidth;  // bytes/s
   std::vector<double> disk_size;             // capacity in bytes, may be infinite
 
-  std::vector<FileSystemData> file_systems;  // on some of the disks
+  std::vector<FileSystemData> file_systems;  // file systems on some of the disks
 
   std::vector<double> link_bandwidth;  // bytes/s
   std::vector<double> link_latency;    // seconds

@@ -11,7 +11,7 @@
 namespace tisim {
 
 struct RunningAction {
-  double finish;        // on the virtual clock of the resource
+  double finish;        // reading of the resource's virtual clock at its end
   std::uint32_t order;  // order of starting
   std::int32_t owner;   // notified of the end
 };

@@ -142,7 +142,7 @@ class SharedResources {
   struct Resource {
     double capacity = 0.0;
     VirtualClock clock;
-    double rate = 0.0;  // of each action
+    double rate = 0.0;  // rate of each action
     ActionList actions;
   };
   static_assert(sizeof(Resource) == 56);  // there may be a million of them

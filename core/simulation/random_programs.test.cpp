@@ -137,7 +137,7 @@ class RandomProgram {
     steps.provide(simulation);
   }
 
-  std::mt19937 random_;  // the same numbers on every machine
+  std::mt19937 random_;  // same sequence on every machine
   int ranks_;
   int hosts_;
   int messages_ = 0;

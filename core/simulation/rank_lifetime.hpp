@@ -13,7 +13,7 @@ namespace tisim {
 // Notification of a simulation's caller that an awaited event has occurred.
 enum class CompletionType : std::uint8_t {
   activity,         // a computation or transfer posted by the caller
-  failed_activity,  // such an activity that failed
+  failed_activity,  // a failed activity
   rank,             // the operation posted to a rank
   job               // all ranks of a job have finished
 };

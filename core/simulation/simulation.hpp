@@ -229,7 +229,7 @@ class Simulation {
   std::unique_ptr<Gpus> gpus_;            // null: no GPUs
   std::unique_ptr<SteadyStates> steady_;  // null: every iteration is simulated
 
-  bool records_load_ = false;  // of links
+  bool records_load_ = false;  // whether link loads are recorded
   // The rank that acts before all others if an operation is posted to it now.
   static constexpr std::int32_t kNoRank = -1, kAnyRank = -2;
   std::int32_t next_to_act_ = kNoRank;

@@ -180,7 +180,7 @@ constexpr std::uint32_t kFirst = 3, kAgain = 2;
 // only after several iterations.
 constexpr std::uint64_t kStrides[] = {1, 2, 12};
 constexpr std::uint64_t kUnlike = 12;     // turns after which the period length changes
-constexpr std::uint32_t kMostPause = 64;  // in periods
+constexpr std::uint32_t kMostPause = 64;  // maximum back-off, periods
 // If nothing repeats, comparing states must cost next to nothing: the number of items examined is
 // limited to a fraction of the simulated operations, each of which costs several times as much. The
 // first looks are free, or short programs would never begin; examining a state of many ranks is
@@ -190,9 +190,9 @@ constexpr std::uint64_t kFreeLooks = 1024;
 constexpr std::uint64_t kFreeLooksPerRank = 256;
 constexpr std::uint64_t kLooksPerTurn = 3;     // cost of stopping at a turn
 constexpr std::uint64_t kLooksPerInstant = 2;  // cost of checking for ties
-constexpr double kFirstGap = 1.0 / 64;         // of a period
+constexpr double kFirstGap = 1.0 / 64;         // fraction of a period
 constexpr double kNarrower = 1.0 / 16;
-constexpr double kTie = 1e-3;  // of the precision
+constexpr double kTie = 1e-3;  // fraction of the precision
 constexpr double kUlps = 16;
 constexpr double kTiesTolerated = 100;      // dates per period that may shift by the precision
 constexpr std::uint32_t kMostSettling = 4;  // times that comparisons may restart within a loop

@@ -58,7 +58,7 @@ class BoundaryState {
   // A pending end, identified by a key.
   struct End {
     std::uint64_t key = 0;
-    double seconds = 0.0;  // from the date of the state
+    double seconds = 0.0;  // seconds after the date of the state
   };
 
   void add_ends(const StateSource& source);
@@ -69,7 +69,7 @@ class BoundaryState {
 
 // Outcome of the search for steady states.
 enum class SteadyEnd : std::uint8_t {
-  none,      // it continued to the end
+  none,      // the search continued to the end
   no_loops,  // no trace has known loops
   obstacle,  // see `Obstacle`
   mismatch   // a period after a skip differed from those before
@@ -155,13 +155,13 @@ class SteadyStates {
   SteadyEnd end_ = SteadyEnd::none;
 
   std::int32_t leader_ = -1;     // the rank whose turns begin periods
-  std::uint64_t loop_ = 0;       // of the leader
+  std::uint64_t loop_ = 0;       // number of the leader's loop
   std::int32_t slower_ = -1;     // a rank whose loop turns less often, or -1
-  std::uint64_t turns_ = 0;      // of the leader at the last boundary
+  std::uint64_t turns_ = 0;      // turns of the leader at the last boundary
   std::size_t stride_ = 0;       // index into `kStrides`
   double gap_ = 0.0;             // event-free seconds required at a boundary
-  double start_ = -1.0;          // of the period; negative: no boundary yet
-  double length_ = 0.0;          // of the last period, seconds; 0: none
+  double start_ = -1.0;          // start of the period; negative: no boundary yet
+  double length_ = 0.0;          // length of the last period, seconds; 0: none
   std::uint64_t unlike_ = 0;     // consecutive periods of different lengths
   std::uint32_t pause_ = 1;      // periods without comparison after the next failure (back-off)
   std::uint32_t waits_ = 0;      // periods left in the current pause
@@ -169,8 +169,8 @@ class SteadyStates {
   std::uint64_t rests_to_ = 0;   // number of operations before which ranks do not stop at turns
 
   bool compares_ = false;
-  BoundaryState state_;        // at the last boundary
-  std::vector<Place> places_;  // at the last boundary
+  BoundaryState state_;        // state at the last boundary
+  std::vector<Place> places_;  // rank positions at the last boundary
   std::uint64_t communicators_ = 0;
   std::uint32_t equal_ = 0;     // consecutive equal periods
   bool verifies_ = false;       // whether it checks the periods after a skip

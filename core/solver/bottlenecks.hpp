@@ -53,12 +53,12 @@ class Bottlenecks {
     double remaining = 0.0;                 // bytes/s, capacity left by other variables
     double usage = 0.0;                     // 1/s, sum of weight * priority of its variables
     LevelRange range;                       // levels at which the solution keeps its form
-    std::vector<std::int32_t> constraints;  // of its component
+    std::vector<std::int32_t> constraints;  // constraints of its component
     std::int32_t constraint = -1;
     std::int32_t members = 0;  // variables with flows
-    std::int32_t changes = 0;  // since the sums were computed
+    std::int32_t changes = 0;  // number of changes since the sums were computed
     bool in_use = false;
-    bool adjusted = false;  // since the last solution
+    bool adjusted = false;  // whether it changed since the last solution
     bool broken = false;    // the solution has changed its form
   };
 
@@ -80,7 +80,7 @@ class Bottlenecks {
   ShareListener& listener_;
   std::vector<Bottleneck> bottlenecks_;
   std::vector<std::int32_t> adjusted_;
-  Stack<std::int32_t> members_;  // of the bottleneck being dissolved
+  Stack<std::int32_t> members_;  // members of the bottleneck being dissolved
   std::size_t in_use_ = 0;
   bool any_dissolved_ = false;
 };

@@ -47,7 +47,7 @@ class Certificate {
   double precision_;
   double more_, less_;                     // factors between which values count as equal
   std::vector<double> saturation_levels_;  // by constraint; kNotSaturated: none
-  std::vector<Use> uses_;                  // of the current constraint
+  std::vector<Use> uses_;                  // uses of the current constraint
 };
 
 }  // namespace tisim::max_min

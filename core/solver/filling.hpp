@@ -88,7 +88,7 @@ class ProgressiveFilling {
   KnownLevels& known_;
   double precision_;
   Extent extent_ = Extent::whole;
-  bool keeps_levels_ = false;  // for resuming
+  bool keeps_levels_ = false;  // whether levels are kept for resuming
   bool in_place_ = false;
   std::size_t many_ = 1U << 13;  // variables, from which shares are in place
   BottleneckProposal proposal_;
@@ -98,7 +98,7 @@ class ProgressiveFilling {
   bool closed_early_ = false;    // a constraint was exhausted before all its variables had shares
   bool sums_hold_ = true;        // residual capacities account for all shares
   Stack<std::int32_t> waiting_;  // members of the saturating constraint
-  Stack<Constraint*> open_;      // those with variables to fix
+  Stack<Constraint*> open_;      // constraints with variables to fix
   Stack<double> levels_;         // saturation levels of `open_`
   Stack<Constraint*> changed_;   // constraints on which a share was fixed
 };

@@ -33,28 +33,28 @@ class LocalPart {
     double usage = 0.0;             // 1/s, sum of weight * priority of the flows without a share
     double negligible = 0.0;        // bytes/s; with less remaining it limits no variable
     double before = kNotSaturated;  // saturation level in the last solution
-    double level = kNotSaturated;   // the same in this one; kUnknownLevel: limits nothing
+    double level = kNotSaturated;   // saturation level in this one; kUnknownLevel: limits nothing
     double below = kNotSaturated;   // upper bound of the levels of variables outside the part
     std::int32_t constraint = -1;
     std::int32_t outside = 0;  // variables with flows outside the part
     std::int32_t unfixed = 0;  // variables of the part without a share
     std::int32_t last_use = -1;
-    bool slack = false;     // it cannot limit any variable
-    bool released = false;  // it does not keep the level `before`
-    bool lenient = false;   // it keeps that level within the tolerance even if overused
-    bool outdated = false;  // its next level is only a lower bound
+    bool slack = false;     // whether it can limit no variable
+    bool released = false;  // whether it gives up the level `before`
+    bool lenient = false;   // whether it keeps that level within the tolerance even if overused
+    bool outdated = false;  // whether its next level is only a lower bound
   };
   // Use of a link, or of an idle constraint, by a variable.
   struct Use {
     std::int32_t link, variable;  // indices in this part; ~ an idle constraint
     std::int32_t next;            // next use of the same link, or -1
-    double weight;                // of all flows of the variable together
+    double weight;                // weight of all flows of the variable together
   };
   struct Member {
     double limit = 0.0;  // bytes/s, of one flow
     double limit_level = 0.0, penalty = 0.0, priority = 0.0;
     double share = 0.0;   // bytes/s, of one flow
-    double before = 0.0;  // in the last solution, scaled to the current number of flows
+    double before = 0.0;  // share in the last solution, scaled to the current number of flows
     std::int32_t variable = -1;
     std::int32_t first_use = 0;
     bool fixed = false;

@@ -121,14 +121,14 @@ class LocalSolver {
   Stack<std::int32_t> joining_;    // variables of a constraint
   Stack<const Element*> others_;   // elements whose constraints are not known to be idle
   Stack<std::int32_t> exceeded_;   // possibly exceeded idle constraints
-  Stack<std::int32_t> woken_;      // those that are exceeded
+  Stack<std::int32_t> woken_;      // exceeded idle constraints
   bool possible_ = true;
   bool any_large_ = false;
   bool always_ = false;  // always worthwhile
   std::size_t least_ = 64;
   double mean_size_ = 64.0;
   std::size_t solves_ = 0;
-  std::size_t effort_ = 0;  // of this solution, in variables of a component solved whole
+  std::size_t effort_ = 0;  // effort of this solution, in variables of a component solved whole
 };
 
 }  // namespace tisim::max_min

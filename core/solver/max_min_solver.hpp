@@ -104,7 +104,7 @@ class MaxMinSolver {
   bool too_large_ = false;     // the changes affect too much of a large component
   std::size_t solves_ = 0;
   Stack<std::int32_t> solved_, left_;  // variables solved locally, and the others
-  Stack<std::int32_t> together_;       // those to be solved next
+  Stack<std::int32_t> together_;       // variables to be solved next
   [[no_unique_address]] DrawnOrder order_;
 };
 

@@ -37,7 +37,7 @@ class Listener final : public max_min::ShareListener {
 
   std::size_t changes = 0;
   int formed = 0;
-  std::vector<std::int32_t> members;  // of the only bottleneck
+  std::vector<std::int32_t> members;  // members of the only bottleneck
 };
 
 // A system, its solver, and a listener.

@@ -64,10 +64,10 @@ struct Variable {
   std::int32_t count = 0;           // flows
   std::int32_t solved_count = 0;    // `count` when the share was found; known to the bottleneck
   std::int32_t elements = 0;        // index of its first element
-  std::int32_t bottleneck = -1;     // whose level it follows; -1: it has its own share
-  std::uint32_t mark = 0;           // of the last visit, plus one once its share was fixed there
-  std::uint32_t type : 31 = 0;      // of its route
-  std::uint32_t stale : 1 = false;  // its count has changed since its share was found
+  std::int32_t bottleneck = -1;     // bottleneck whose level it follows; -1: it has its own share
+  std::uint32_t mark = 0;           // last visit, plus one once its share was fixed there
+  std::uint32_t type : 31 = 0;      // type of its route
+  std::uint32_t stale : 1 = false;  // whether its count has changed since its share was found
 };
 
 // Special values of the level at which a constraint saturates.
@@ -78,7 +78,7 @@ inline constexpr double kNeverSaturated = -2.0;  // slack: never a bottleneck
 // A variable with an element in the constraint. There may be as many as elements.
 struct Member {
   std::uint32_t variable : 29 = 0;
-  std::uint32_t weight : 3 = 0;  // as in that element
+  std::uint32_t weight : 3 = 0;  // number of that element's weight
 };
 
 // A link. Shared: its capacity limits the sum of the flows. Fat pipe: it limits each flow.
@@ -91,9 +91,9 @@ struct alignas(32) Constraint {
   std::uint32_t visit = 0;  // mark of the last component that it was part of
   bool fatpipe : 1 = false;
   bool changed : 1 = false;        // the share of a variable was fixed
-  bool dirty : 1 = false;          // its variables have changed since the last solution
+  bool dirty : 1 = false;          // whether its variables have changed since the last solution
   std::uint8_t assumed_large = 0;  // times that its component is still assumed large
-  std::uint16_t updates = 0;       // of `remaining` since it was summed; 0: `remaining` is scratch
+  std::uint16_t updates = 0;       // updates of `remaining` since it was summed; 0: it is scratch
 
   // Scratch of the solver. If held by a bottleneck: sum of weight * priority of the bottleneck's
   // variables, 1/s.
@@ -102,7 +102,7 @@ struct alignas(32) Constraint {
   std::int32_t count = 0;                     // variables with flows
   std::int32_t unfixed = 0;                   // scratch: variables of the component without a share
   std::int32_t slot = -1;                     // index among the open constraints of the filling
-  std::int32_t bottleneck = -1;               // that holds its component; -1: none
+  std::int32_t bottleneck = -1;               // bottleneck that holds its component; -1: none
 
   Stack<Member> members;
   // For a fat pipe: its index in `pipes_`. Otherwise: its bottleneck number; -1: none.
@@ -271,7 +271,7 @@ class System {
   Stack<Variable> variables_;
   std::vector<VariableType> types_;
   NumberIndex type_index_;
-  Stack<Element> elements_;                           // of all variables
+  Stack<Element> elements_;                           // elements of all variables
   std::size_t pending_ = 0;                           // first element of the next variable
   std::array<double, kRareWeight + 1> weights_ = {};  // the last is unused
   std::size_t weights_known_ = 0;

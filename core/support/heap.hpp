@@ -111,7 +111,7 @@ class EventHeap {
   // the event.
   __extension__ using Key = unsigned __int128;
   struct Entry {
-    std::uint64_t bits;   // of the date
+    std::uint64_t bits;   // bits of the date
     std::uint64_t order;  // sequence number and event
     Key key() const { return Key{bits} << 64 | order; }
     double date() const { return std::bit_cast<double>(bits); }

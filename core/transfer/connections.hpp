@@ -23,9 +23,9 @@ enum class PacketType : std::uint8_t {
   answer,           // the receiver asks for the body
   acknowledgement,  // the receiver has read the body
   completion,       // the sender has read the acknowledgement
-  part,             // of a body, not the last one
+  part,             // part of a body, except the last
   last_part,
-  access  // of a window, unsplit; its receiver has to read it
+  access  // whole access of a window; its receiver has to read it
 };
 
 inline bool is_control(PacketType type) { return type <= PacketType::completion; }
@@ -41,7 +41,7 @@ struct Packet {
   std::int32_t message = -1;  // index in the matcher
   std::int32_t connection = -1;
   std::int32_t flow = -1;
-  std::int32_t next = -1;  // in the queue of its connection
+  std::int32_t next = -1;  // next packet of the queue
   PacketType type = PacketType::last_part;
   bool has_paid_latency = false;
 };
@@ -86,7 +86,7 @@ class Connections {
  private:
   struct Connection {
     std::int32_t source = 0, destination = 0;  // ranks
-    std::int32_t pair = -1;                    // of the network
+    std::int32_t pair = -1;                    // host pair of the network
     std::int32_t first = -1, last = -1;        // packets
     bool is_moving = false;                    // the first packet moves
   };
@@ -102,7 +102,7 @@ class Connections {
   Network& network_;
   Pool<Packet> packets_;
   std::vector<Connection> connections_;
-  NumberIndex index_;  // of `connections_`
+  NumberIndex index_;  // finds connections
 };
 
 }  // namespace tisim

@@ -22,7 +22,7 @@ namespace tisim {
 struct Loss {
   enum class Cause : std::uint8_t { link, host, rank };
   Cause cause = Cause::link;
-  std::int32_t index = 0;  // of the failed link, the failed host or the dead rank
+  std::int32_t index = 0;  // index of the failed link, failed host or dead rank
   double date = 0.0;       // seconds
 };
 

@@ -20,12 +20,12 @@ namespace tisim {
 
 // The file requests of the ranks of a communicator.
 struct CollectiveTransfer {
-  std::int64_t number = 0;  // in the simulation
+  std::int64_t number = 0;  // sequence number in the simulation
   bool writes = false;
-  std::int32_t disk = -1;    // that stores the file; file systems are numbered after all disks
-  std::int32_t comm = 0;     // index
-  std::int32_t entered = 0;  // ranks
-  std::int32_t left = 0;     // ranks that have not left yet
+  std::int32_t disk = -1;             // disk of the file; file systems are numbered after all disks
+  std::int32_t comm = 0;              // index
+  std::int32_t entered = 0;           // ranks
+  std::int32_t left = 0;              // ranks that have not left yet
   std::vector<std::int64_t> offsets;  // by rank of the communicator
   std::vector<std::int64_t> bytes;
   // Offset and size of each piece, by rank; empty if views leave no holes in any part.
@@ -44,8 +44,8 @@ class CollectiveTransfers {
     std::int32_t handle = 0;
     std::int32_t disk = -1;
     bool writes = false;
-    std::int64_t position = 0;  // in the view
-    std::int64_t offset = 0;    // in the file
+    std::int64_t position = 0;  // position in the view
+    std::int64_t offset = 0;    // offset in the file
     std::int64_t bytes = 0;
     const FileView* view = nullptr;  // set if it leaves holes in the part
   };
@@ -67,7 +67,7 @@ class CollectiveTransfers {
   struct Member {
     Key key;
     Part part;
-    std::int32_t number = 0;  // in the communicator
+    std::int32_t number = 0;  // rank in the communicator
   };
   // Maximum number of pieces per call, which limits the memory of a plan.
   static constexpr std::int64_t kMostPieces = std::int64_t{1} << 22;

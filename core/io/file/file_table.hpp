@@ -21,7 +21,7 @@ struct File {
   std::int64_t length = 0;           // kUnknownSize if unknown
   std::int64_t room = 0;             // disk space taken by its data
   std::int32_t handles = 0;          // open handles
-  std::int32_t first_server = 0;     // on a file system, the server with its first stripe
+  std::int32_t first_server = 0;     // server with the first stripe, on a file system
   const std::string* key = nullptr;  // owned by the table; null if removed
 };
 

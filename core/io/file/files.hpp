@@ -34,14 +34,14 @@ struct PiecewiseAccess {
   std::int32_t file = 0;
   std::int32_t use = -1;  // index into `FileHabits::uses`
   bool writes = false;
-  bool makes_request = false;  // which completes at once
-  std::int64_t position = 0;   // in the view, of the remainder
+  bool makes_request = false;  // whether it makes a request, complete at once
+  std::int64_t position = 0;   // position of the remainder in the view
   std::int64_t left = 0;       // remaining bytes
-  std::int64_t end = 0;        // in the file, after the last byte
+  std::int64_t end = 0;        // end of the last byte in the file
   std::int64_t buffer = 0;     // bytes; 0: no data sieving
   Step step = Step::piece;
-  std::int64_t begin = 0;  // of the current buffer, in the file
-  std::int64_t size = 0;   // of the current buffer, bytes
+  std::int64_t begin = 0;  // offset of the current buffer in the file
+  std::int64_t size = 0;   // size of the current buffer, bytes
 
   // Advances to the next buffer, which begins at the first remaining byte.
   void next_buffer() {
@@ -115,7 +115,7 @@ class FileTransfers {
   FileHabits habits_;
   std::vector<std::size_t> series_;
   std::unordered_map<std::int32_t, Transfer> of_rank_;
-  std::unordered_map<std::int32_t, std::pair<Transfer, double>> of_activity_;  // and start date
+  std::unordered_map<std::int32_t, std::pair<Transfer, double>> of_activity_;  // with start date
 };
 
 // File statistics of a rank.
@@ -128,12 +128,12 @@ struct FileSums {
 
 // A write that does not fit on its disk.
 struct FullDisk {
-  std::int32_t rank = -1;              // in the simulation
+  std::int32_t rank = -1;              // global rank
   std::int32_t disk = -1;              // file systems are numbered after all disks
-  std::string file;                    // its name in quotes
+  std::string file;                    // file name in quotes
   double capacity = 0.0;               // bytes, of the disk
   double used = 0.0;                   // bytes
-  std::int64_t offset = 0, bytes = 0;  // of the write
+  std::int64_t offset = 0, bytes = 0;  // extent of the write
   std::int64_t wanted = 0;             // bytes of the write that need space
 };
 
@@ -196,10 +196,10 @@ class Files {
   };
   // The bytes of a file that a call accesses.
   struct Range {
-    std::int64_t position = 0;  // in the view
-    std::int64_t offset = 0;    // in the file
+    std::int64_t position = 0;  // position in the view
+    std::int64_t offset = 0;    // offset in the file
     std::int64_t bytes = 0;
-    std::int64_t end = 0;  // in the file, after the last byte
+    std::int64_t end = 0;  // end of the last byte in the file
 
     bool has_holes() const { return end - offset != bytes; }
   };

@@ -66,8 +66,8 @@ class WaitingRanges {
   struct Node {
     LockedRange range;
     std::int32_t left = -1, right = -1;
-    std::int64_t least_end = 0;     // of the subtree
-    std::uint64_t first_order = 0;  // of the subtree
+    std::int64_t least_end = 0;     // minimum of the subtree
+    std::uint64_t first_order = 0;  // minimum of the subtree
   };
 
   static bool is_before(const LockedRange& a, const LockedRange& b) {

@@ -39,8 +39,8 @@ struct FileRequest {
   enum class Type : std::uint8_t { metadata, close, sync, read, write };
   std::int32_t file_system = -1;
   Type type = Type::metadata;
-  std::int32_t first_server = 0;  // of the file
-  std::int64_t offset = 0;        // of a read or write
+  std::int32_t first_server = 0;  // server with the file's first stripe
+  std::int64_t offset = 0;        // offset of a read or write
   std::int64_t bytes = 0;
 };
 
@@ -113,7 +113,7 @@ class FileSystems {
     std::vector<WriteBehind> servers;                       // server caches; empty without them
     std::unordered_map<std::int32_t, WriteBehind> clients;  // host caches
     std::int64_t files = 0;                                 // number of files placed
-    std::size_t first_series = 0;                           // in `moved_`
+    std::size_t first_series = 0;                           // index of its first series in `moved_`
     ServerWaits waits;
   };
   struct Call {
@@ -128,9 +128,9 @@ class FileSystems {
   };
   struct Stream {
     std::int32_t call = kNone;
-    std::int32_t previous = kNone;  // of the same call
+    std::int32_t previous = kNone;  // previous stream of the same call
     std::int32_t server = kNone;    // index in the file system; kNone: its metadata server
-    std::int32_t host = 0;          // of the server
+    std::int32_t host = 0;          // host of the server
     std::int32_t under_way = 0;     // requests in flight
     std::int64_t left = 0;          // bytes not yet requested
     double ended = 0.0;             // date of the last reply, seconds

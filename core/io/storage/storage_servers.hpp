@@ -142,7 +142,7 @@ class WriteBehind {
 
   std::int64_t limit_;
   std::int64_t unwritten_ = 0;  // bytes of all writes
-  std::int64_t queued_ = 0;     // of these, the bytes of writes not accepted yet
+  std::int64_t queued_ = 0;     // part of these bytes in writes not accepted yet
   std::deque<std::pair<std::int64_t, std::int32_t>> accepting_;  // unwritten bytes, ticket
   std::int64_t first_ = 0;  // number of the first write in `written_`
   std::deque<bool> written_;

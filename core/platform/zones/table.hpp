@@ -40,7 +40,7 @@ class TableZone : public Zone {
   std::int32_t size_;
   std::vector<std::int32_t> sources_, destinations_;
   DeclaredRoutes routes_;
-  NumberIndex numbers_;  // of the routes, by their end points
+  NumberIndex numbers_;  // finds routes by their end points
 };
 
 // Every communicating pair has a declared route.
@@ -86,7 +86,7 @@ class DijkstraZone final : public TableZone {
                 std::vector<std::int32_t>& steps) const;
   Tree search_from(std::int32_t source) const;
 
-  std::vector<std::int32_t> rank_;     // of each vertex, by first mention in the routes
+  std::vector<std::int32_t> rank_;     // rank of each vertex by first mention in the routes
   std::vector<std::size_t> first_;     // index in `leaving_` of each vertex's first route
   std::vector<std::int32_t> leaving_;  // route numbers, grouped by source
   mutable std::mutex mutex_;           // several simulations may share a platform

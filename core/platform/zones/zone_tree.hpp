@@ -16,7 +16,7 @@ namespace tisim {
 // A range of hosts that are consecutive vertices of a zone.
 struct HostRun {
   std::int32_t first = 0;  // host
-  Point point;             // of the first host
+  Point point;             // position of the first host
 };
 
 // Routes declared by a zone to override its routing, between its own vertices or zones at any depth
