@@ -39,7 +39,7 @@ struct Message {
   std::int32_t pair = -1;  // host pair of the network, or connection; known from the sender
   std::int32_t next = -1;  // next message in its channel
   // Neighbours among the destination's unexpected messages, by arrival. For a posted receive,
-  // `older` is its predecessor in the channel, or -1.
+  // `older` is its predecessor in the channel, undefined for the first.
   std::int32_t older = -1;
   std::int32_t newer = -1;
   std::uint32_t posted = 0;  // order of posting
