@@ -43,7 +43,7 @@ struct RankState {
   std::int32_t rank = 0;  // number in its job
   std::int32_t job = 0;
   bool finished = false, dead = false, computing = false;
-  bool waiting = false;  // whether it waits for more than time or its host
+  bool waiting = false;  // whether it waits for something other than time or its host
   Kind kind = Kind::end;
   std::int32_t peer = 0, tag = 0;
   bool mistaken_null = false;

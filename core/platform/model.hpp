@@ -56,8 +56,8 @@ struct Overheads {
   OverheadTable receive;  // smpi/or
 };
 
-// The parameters of a simulation. Values and defaults come from `tisim/config`; there are no
-// defaults here.
+// The parameters of a simulation. Values come from `tisim/config`, which defines the defaults:
+// there are none here.
 struct Model {
   // Network (SimGrid 3.32, network_cm02.cpp, network_smpi.cpp)
   StepTable latency_factor;

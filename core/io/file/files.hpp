@@ -228,7 +228,7 @@ class Files {
   // waits.
   bool access_part(Rank& rank, std::int32_t index, OpenFile& opened, bool writes,
                    const Range& range);
-  // Continues a part with holes.
+  // Executes a part with holes, piece by piece or by data sieving.
   bool begin_pieces(Rank& rank, std::int32_t index, OpenFile& opened, bool writes,
                     const Range& range);
   bool next_piece(Rank& rank, std::int32_t index);
