@@ -1,4 +1,4 @@
-// An error of a trace: what, where, and what to do about it.
+// An error in a trace: the problem, its location and how to fix it.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace tisim {
 
-// `line` is 1-based, 0: no line in particular. what() is "file:line: message".
+// `line` is 1-based; 0 if no particular line is at fault. what() is "file:line: message".
 struct TraceError : std::runtime_error {
   TraceError(std::string in_file, std::uint64_t at_line, std::string what_is_wrong)
       : std::runtime_error(place(in_file, at_line).append(": ").append(what_is_wrong)),

@@ -1,4 +1,4 @@
-// The further operations of a line for which a batch had no room.
+// Operations of a line for which a batch had no room.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +10,11 @@
 
 namespace tisim {
 
-// Takes the room of a pointer: there may be a million readers, and few have some.
+// Occupies a single pointer: there may be a million readers, and few have pending operations.
 class PendingOps {
  public:
-  // Sends the result of a line to `out`, the rest of it is left. The number that has gone there.
+  // Writes the operations of a line to `out`; keeps those that do not fit. Returns the number
+  // written.
   std::size_t put(const Op* ops, std::size_t count, Op* out, std::size_t capacity) {
     const std::size_t fit = std::min(count, capacity);
     std::copy(ops, ops + fit, out);
@@ -21,7 +22,7 @@ class PendingOps {
     return fit;
   }
 
-  // The number of operations taken: those that there are and room for.
+  // Moves pending operations to `out`. Returns their number, at most `capacity`.
   std::size_t take(Op* out, std::size_t capacity) {
     if (!ops_ || capacity == 0) return 0;
     const std::unique_ptr<std::vector<Op>> left = std::move(ops_);

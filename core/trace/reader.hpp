@@ -1,4 +1,4 @@
-// The operations of one rank, in batches, whatever form its trace has.
+// The operations of one rank in batches, independent of the trace's form.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@
 
 namespace tisim {
 
-// A place in front of a repetition of a loop, or behind its last one.
+// A boundary of a loop: before a repetition, or after the last one.
 struct LoopTurn {
-  std::uint64_t left = 0;  // repetitions still to come
-  std::uint64_t line = 0;  // lines before this place
-  bool is_first = false;   // in front of the first repetition
+  std::uint64_t left = 0;  // remaining repetitions
+  std::uint64_t line = 0;  // lines before this boundary
+  bool is_first = false;   // before the first repetition
 };
 
-// TraceSet::open() makes one. Readers of text and of packed traces know nothing of one another.
+// Created by TraceSet::open(). Readers of text and of packed traces do not depend on each other.
 class RankReader {
  public:
   RankReader() = default;
@@ -27,38 +27,38 @@ class RankReader {
   RankReader(const RankReader&) = delete;
   RankReader& operator=(const RankReader&) = delete;
 
-  // The next operations, `capacity` of them; fewer only at the end of the trace. Throws TraceError.
+  // Reads the next `capacity` operations; fewer only at the end of the trace. Throws TraceError.
   virtual std::size_t read(Op* out, std::size_t capacity) = 0;
 
-  // From now on read() ends at each turn of a loop of the trace's structure, until next_turn() has
-  // told it. Loops within a loop, and short ones, are none. False where no loop is known: then
-  // nothing changes.
+  // Makes read() end at each turn of a loop in the trace's structure, until next_turn() has
+  // returned that turn. Nested and short loops have no turns. Returns false, without effect, if no
+  // loop is known.
   virtual bool stop_at_loops() { return false; }
-  // Stops there, or reads on for the time being, where it has been asked to stop; at first it does.
+  // Pauses or resumes these stops; they are enabled initially.
   virtual void stop_at_turns(bool /*stops*/) {}
-  // The turn in front of the next operation, each one once. To be asked when all that read() gave
-  // has been used.
+  // Returns the turn before the next operation, each turn once. Call it only when all operations
+  // from read() have been used.
   virtual std::optional<LoopTurn> next_turn() { return std::nullopt; }
-  // Leaves out so many repetitions, all that are left at most. To be asked for at a turn behind a
-  // repetition whose turns, before and behind it, were told: those left out count as many lines.
+  // Skips `count` repetitions, at most the remaining ones. Only valid at a turn after a repetition
+  // whose two turns were both returned: each skipped one counts as many lines.
   virtual void skip_repetitions(std::uint64_t /*count*/) {}
 
-  // Takes less memory from now on, and more time: for a reader among a great many.
+  // Uses less memory and more time from here on: for a reader among very many.
   virtual void save_memory() {}
 
-  // Bytes of the trace that the operations up to now take, of those that TraceSet::bytes() counts.
+  // Bytes of the trace that the operations so far occupy, out of TraceSet::bytes().
   virtual std::uint64_t bytes_read() const = 0;
 
-  // The file that the operations' lines are in.
+  // The file that contains the operations' lines.
   virtual std::string file() const = 0;
 
-  // True if a source of -333 was taken for ANY_SOURCE; true if a type of unknown width was taken
-  // for 0 bytes.
+  // True if a source of -333 was read as ANY_SOURCE; true if a type of unknown width was read as 0
+  // bytes.
   virtual bool uses_mistaken_null() const = 0;
   virtual bool uses_lost_type() const = 0;
 };
 
-// Changes what another reader reads, and knows nothing of loops.
+// Modifies the operations of another reader; does not stop at loops by default.
 class ReaderDecorator : public RankReader {
  public:
   explicit ReaderDecorator(std::unique_ptr<RankReader> reader) : reader_(std::move(reader)) {}

@@ -48,7 +48,7 @@ std::size_t TraceFile::read(std::uint64_t position, char* into, std::size_t size
         std::min<std::uint64_t>(size_wanted, length - std::min(length, position)));
   }
   if (size_wanted == 0) return 0;
-  // Closed on every way out when it was opened here.
+  // Closed on every exit path if it was opened here.
   std::unique_ptr<Descriptor> opened;
   if (!descriptor) opened = std::make_unique<Descriptor>(open_for_reading(*this));
   const int number = descriptor ? descriptor->number() : opened->number();

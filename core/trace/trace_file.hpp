@@ -10,8 +10,7 @@
 
 namespace tisim {
 
-// An open file that is closed with its last user; traces that were unpacked live in files that
-// have no name any more.
+// An open file, closed with its last user. Unpacked traces are stored in unlinked files.
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
@@ -25,13 +24,13 @@ class Descriptor {
   int number_;
 };
 
-// A new file without a name, in the directory for temporary files, for reading and writing.
+// Creates an unnamed file for reading and writing in the directory for temporary files.
 std::shared_ptr<const Descriptor> make_temporary_file();
 
 inline constexpr std::uint64_t kToTheEnd = std::numeric_limits<std::uint64_t>::max();
 
-// A trace file as a user names it, and where its bytes are: in the file `path`, or behind
-// `descriptor` when there is one.
+// A trace file as the user names it, and the location of its bytes: in the file `path`, or behind
+// `descriptor` if it is set.
 struct TraceFile {
   std::string name;
   std::string path;
@@ -39,24 +38,23 @@ struct TraceFile {
   std::uint64_t offset = 0;
   std::uint64_t length = kToTheEnd;
 
-  // At most `size` bytes from `position` (counted from `offset`); 0 only at the end. Files with a
-  // path are opened and closed again, so that any number of ranks needs no descriptor. Throws
-  // TraceError.
+  // Reads at most `size` bytes from `position` (relative to `offset`); returns 0 only at the end.
+  // Files with a path are opened and closed on each call, so that any number of ranks needs no
+  // descriptors. Throws TraceError.
   std::size_t read(std::uint64_t position, char* into, std::size_t size) const;
 
-  // The number of its bytes. Throws TraceError, also when it is not a file that can be read
-  // anywhere.
+  // Size in bytes. Throws TraceError, also if it is not a regular file.
   std::uint64_t size() const;
 };
 
-// The file of a part, open for all its readers together. Throws TraceError.
+// Opens the file of a part, to be shared by all its readers. Throws TraceError.
 std::shared_ptr<const Descriptor> open_file(const TraceFile& file);
 
 // Writes all of `bytes` at `position`. Throws a TraceError that names `name`.
 void write_at(const Descriptor& file, std::string_view bytes, std::uint64_t position,
               const std::string& name);
 
-// Makes an empty file. Throws TraceError.
+// Creates an empty file. Throws TraceError.
 std::shared_ptr<const Descriptor> create_file(const std::string& path);
 
 }  // namespace tisim

@@ -18,7 +18,7 @@ std::size_t FreeCompletionsReader::read(Op* out, std::size_t capacity) {
   return made;
 }
 
-// Returns false at the end of the trace. A group without completions stays as it is.
+// Returns false at the end of the trace. Groups that decide or never close stay as recorded.
 bool FreeCompletionsReader::read_more() {
   constexpr std::size_t kBatch = 64;
   std::array<Op, kBatch> ops;

@@ -1,4 +1,4 @@
-// Which requests a recorded waitany or waitsome completes, where it is left open.
+// Leaves open which requests a recorded waitany or waitsome completes, where nothing depends on it.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,9 @@
 
 namespace tisim {
 
-// Decorates a reader. The calls of a group of which nothing depends (CompletionGroup) list all of
-// its requests and take what is complete, and the last one waits for what is left. Other calls
-// complete what they completed when they were recorded.
+// Decorates a reader. The calls of a group on whose order nothing depends (CompletionGroup) list
+// all of its requests and take those that are complete; the last call waits for the rest. Other
+// calls complete the recorded requests.
 class FreeCompletionsReader final : public ReaderDecorator {
  public:
   // `calls`, those of the reader, must outlive this.
@@ -31,8 +31,8 @@ class FreeCompletionsReader final : public ReaderDecorator {
 
   CallTable& calls_;
   CompletionGroup group_;
-  std::deque<Op> held_;      // operations that were read
-  std::size_t settled_ = 0;  // the first so many of them are as they are to be
+  std::deque<Op> held_;      // operations read
+  std::size_t settled_ = 0;  // number of leading operations that are final
 };
 
 }  // namespace tisim

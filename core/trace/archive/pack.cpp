@@ -25,13 +25,13 @@ namespace {
 
 constexpr std::size_t kLineBuffer = 256U << 10;
 
-// The file of each rank, in their order.
+// The file of each rank, in rank order.
 struct RankFile {
   const TraceFile* file;
   const std::string* name;
 };
 
-// The lines that are packed, wherever they come from.
+// The lines to pack, independent of their source.
 struct Ranks {
   std::vector<TraceFile> parts = {};  // of a merged file
   std::vector<RankFile> files = {};
@@ -39,7 +39,7 @@ struct Ranks {
   double bytes = 0;
 };
 
-// Bytes that have been packed, of all.
+// Bytes packed so far, out of all.
 class PackProgress {
  public:
   PackProgress(const Progress& progress, double all) : progress_(progress), all_(all) {}
@@ -52,10 +52,10 @@ class PackProgress {
  private:
   const Progress& progress_;
   double all_;
-  double before_ = 0;  // in the files before the one at hand
+  double before_ = 0;  // in the files before the current one
 };
 
-// Gives all lines of a rank's own file to the writer; whether the last one has a newline.
+// Passes all lines of a rank's own file to the writer; returns whether the last one has a newline.
 bool pack_file(const TraceFile& file, PackProgress& done, PackedWriter& writer) {
   LineBuffer lines(file, kLineBuffer);
   bool newline = true;
@@ -68,7 +68,7 @@ bool pack_file(const TraceFile& file, PackProgress& done, PackedWriter& writer) 
   return newline;
 }
 
-// The same for a rank's part of a merged file, in which marks tell the numbers of lines.
+// The same for a rank's part of a merged file, in which marks give the line numbers.
 bool pack_part(const TraceFile& file, PackProgress& done, PackedWriter& writer) {
   LineBuffer lines(file, kLineBuffer);
   std::uint64_t number = 0;
@@ -94,7 +94,7 @@ bool pack_part(const TraceFile& file, PackProgress& done, PackedWriter& writer) 
 std::string packed_bytes(const Ranks& ranks, tit::FileLayout layout,
                          const tit::Precision& precision, const Progress& progress) {
   PackProgress done(progress, ranks.bytes);
-  // All means of volumes together are small: there need not be a grammar of volumes.
+  // The means of all volumes are few and small: they need no grammar of volumes.
   const bool in_column = precision.level == tit::Precision::Level::mean;
   PackedWriter writer(static_cast<std::int32_t>(ranks.files.size()), ranks.merged, in_column);
   for (const RankFile& from : ranks.files) {
@@ -128,11 +128,11 @@ Ranks find_ranks(const PackInput& input, const Progress& progress) {
   return trace;
 }
 
-// The calls of one rank have to be at hand to find their structure anew.
+// Maximum number of calls of a rank; they must fit in memory to find their structure anew.
 constexpr std::uint64_t kMostCallsOfRank = std::uint64_t{1} << 25;
 
-// The calls of a rank of a file. `shapes`, `attributes`: the numbers that those of the file have in
-// the new one.
+// The calls of a rank of a file. `shapes`, `attributes`: new numbers of the file's shapes and
+// attributes.
 tit::RankPart copy_of(const PackedFile& file, std::int32_t rank,
                       const std::vector<std::uint32_t>& shapes,
                       const std::vector<std::uint32_t>& attributes) {
@@ -209,9 +209,9 @@ std::string with_precision(const PackedFile& file, const tit::Precision& precisi
   return writer.finish(std::move(layout), file.unknown_sections());
 }
 
-// The bytes of the same trace with its volumes kept less exactly; of the same file when nothing is
-// to be changed. Optional sections that are not known here are kept. Throws TraceError when the
-// file is damaged, when its volumes are not exact already, or when a rank makes too many calls.
+// Returns the bytes of the same trace with less exact volumes, or of the same file if nothing
+// changes. Unknown optional sections are kept. Throws TraceError if the file is damaged, if its
+// volumes are not exact, or if a rank makes too many calls.
 std::string rewritten(const PackedFile& file, const tit::Precision& precision,
                       const Progress& progress) {
   if (precision.level == tit::Precision::Level::exact) return file.bytes();
@@ -227,7 +227,7 @@ std::string rewritten(const PackedFile& file, const tit::Precision& precision,
   }
 }
 
-// Packs what is packed already.
+// Packs a trace that is already packed.
 void pack_again(const PackInput& input, const std::string& output, const Progress& progress) {
   const std::string& name = input.files.front().name;
   const PackedFile file(input.files.front());

@@ -1,4 +1,4 @@
-// A text trace to a packed one.
+// Converts a text trace to a packed one.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@
 
 namespace tisim {
 
-// The files to be packed, and the names that they will have when they are unpacked.
+// The files to pack, and the names that unpacking gives them.
 struct PackInput {
   std::vector<TraceFile> files;
-  std::string name = {};  // what stands for all of them in errors
+  std::string name = {};  // names the whole trace in errors
   std::vector<std::string> names = {};
-  std::string index_name = {};  // of the file that lists the others, if there is one
+  std::string index_name = {};  // the file that lists the others, if any
   std::string index_text = {};
   Dialect dialect = Dialect::automatic;
   tit::Precision precision = {};
 };
 
-// Writes the file `output`. The lines are kept as they are, right or wrong. A packed file is
-// written again with less exact volumes, or copied. Throws TraceError when a file
-// cannot be read or written, or when it is not clear whose trace it is.
+// Writes the file `output`. Lines are kept unchanged, even invalid ones. A packed file is written
+// again with less exact volumes, or copied. Throws TraceError if a file cannot be read or written,
+// or if the dialect or the rank of a file is unclear.
 void pack(const PackInput& input, const std::string& output, const Progress& progress = {});
 
 }  // namespace tisim

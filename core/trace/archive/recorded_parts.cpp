@@ -29,7 +29,7 @@ std::string contents_of(const std::string& path) {
   return bytes;
 }
 
-// What `read` makes of the log in a file.
+// Applies `read` to the log in a file.
 template <class Read>
 auto read_part(const std::string& path, const Read& read) {
   try {

@@ -1,4 +1,4 @@
-// The parts that the ranks of a recorded program have left, and the trace that they make.
+// The part files that the ranks of a recorded program leave, and the trace merged from them.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@ namespace tisim {
 struct RecordedPart {
   std::uint32_t rank = 0;
   std::uint32_t ranks = 0;            // of the program
-  bool is_complete = false;           // the program ended as it should
+  bool is_complete = false;           // the program ended normally
   std::vector<std::string> comments;  // "# counter: time"
 };
 
-// The lines of a packed trace that have no numbers, as they stand in its tables: comments, and
-// lines such as "unsupported MPI_Put 12". Throws TraceError.
+// The lines of a packed trace without numbers, as in its tables: comments, and lines such as
+// "unsupported MPI_Put 12". Throws TraceError.
 std::vector<std::string> lines_without_numbers(const std::string& path);
 
-// Throws TraceError when the file is not a part.
+// Throws TraceError if the file is not a part.
 RecordedPart read_recorded_part(const std::string& path);
 
-// Writes the trace of the parts in files; it appears as `output` when all of it is written. Rank 0
-// begins with `first_lines`, which have no rank. Returns the ranks that are missing or did not end
-// as they should. Throws TraceError.
+// Writes the trace of these part files; `output` appears only once it is complete. Rank 0 begins
+// with `first_lines`, which have no rank. Returns the ranks that are missing or did not end
+// normally. Throws TraceError.
 std::vector<std::uint32_t> write_recorded_trace(const std::vector<std::string>& paths,
                                                 const std::vector<std::string>& first_lines,
                                                 const std::string& output);

@@ -22,14 +22,14 @@ namespace tisim {
 
 namespace {
 
-constexpr std::size_t kAllBuffers = 64U << 20;  // of all ranks together
+constexpr std::size_t kAllBuffers = 64U << 20;  // shared by all ranks
 constexpr std::size_t kLeastBuffer = 1U << 10;
 constexpr std::size_t kMostBuffer = 256U << 10;
 
-// The attribute of a receive from any source that says whom it matched.
+// The attribute of a receive from any source that names the rank it matched.
 constexpr std::string_view kMatchedAttribute = "matched";
 
-// How the comment begins that says which ranks of a recording did not end.
+// Beginning of the comment that lists the ranks of a recording that did not end.
 constexpr std::string_view kCutComment = "# incomplete: ranks ";
 
 bool is_receive(Kind kind) {
@@ -51,8 +51,8 @@ bool says_cut(const TraceFile& file) {
   return false;
 }
 
-// Decorates the reader of a rank of a packed trace. A receive without that attribute and a probe
-// that found nothing stay as they are. A start of a persistent receive says what that takes.
+// Decorates the reader of a rank of a packed trace. Receives without that attribute and probes that
+// found nothing stay unchanged. A start of a persistent receive names the source it matched.
 class MatchedSourcesReader final : public ReaderDecorator {
  public:
   // `file`, which must have the attribute, must outlive the reader.
@@ -60,14 +60,14 @@ class MatchedSourcesReader final : public ReaderDecorator {
                        std::int32_t rank);
 
   std::size_t read(Op* out, std::size_t capacity) override;
-  // Only where each call matches the same rank each time, of what its attribute says.
+  // Only if the attribute shows that each call always matches the same rank.
   bool stop_at_loops() override;
   void stop_at_turns(bool stops) override { decorated().stop_at_turns(stops); }
   std::optional<LoopTurn> next_turn() override { return decorated().next_turn(); }
   void skip_repetitions(std::uint64_t count) override { decorated().skip_repetitions(count); }
 
  private:
-  // Whom the receive of a line matched; kAnySource when nothing is known.
+  // The rank that the receive in a line matched; kAnySource if unknown.
   std::int32_t source_of(std::uint32_t line);
 
   const PackedFile& file_;
@@ -120,14 +120,14 @@ std::int32_t MatchedSourcesReader::source_of(std::uint32_t line) {
 }  // namespace
 
 struct TraceSet::Files {
-  // In the order of ranks.
+  // In rank order.
   explicit Files(std::vector<TraceFile> files) : by_rank(std::move(files)) {}
   explicit Files(std::unique_ptr<const PackedFile> file) : packed(std::move(file)) {}
 
   std::vector<TraceFile> by_rank = {};
   bool are_parts = false;                         // of one file
-  bool is_cut = false;                            // of text
-  std::unique_ptr<const PackedFile> packed = {};  // instead of them
+  bool is_cut = false;                            // a text trace that was cut off
+  std::unique_ptr<const PackedFile> packed = {};  // instead of by_rank
 };
 
 struct TraceSet::Reading {

@@ -145,7 +145,7 @@ std::shared_ptr<const TraceSet> open_packed(const std::string& bytes) {
   return TraceSet::open({test::file_of(bytes, "packed.tit")}, "packed.tit");
 }
 
-// Reads all of it and unpacks it; returns what went wrong.
+// Reads and unpacks all of it; returns the error.
 std::string error_of(const std::string& bytes, const Scratch& scratch) {
   try {
     const auto set = open_packed(bytes);

@@ -18,10 +18,10 @@ namespace tisim {
 
 namespace {
 
-constexpr std::uint64_t kOpsBetweenReports = 4096;  // so many operations between two reports
+constexpr std::uint64_t kOpsBetweenReports = 4096;  // operations between two progress reports
 constexpr std::uint64_t kRanksBetweenReports = 64;
 
-// Reads all ranks once. When one cannot be read, only what is wrong with lines is reported.
+// Reads all ranks once. If one cannot be read, only invalid lines are reported.
 class Pass {
  public:
   Pass(const TraceSet& set, const Communicators& communicators, Loops loops,
@@ -34,10 +34,10 @@ class Pass {
         sums_(set, communicators, progress),
         loops_(loops) {}
 
-  // The advice about a comm_split or comm_dup.
+  // How to treat a comm_split or comm_dup.
   enum class Makings : std::uint8_t { stop, known, ignored };
 
-  // Nothing when it has stopped.
+  // Returns nullopt if it stopped at one.
   std::optional<CheckReport> run(Makings makings) {
     for (std::int32_t rank = 0; rank < set_.ranks(); ++rank) {
       try {
@@ -60,7 +60,7 @@ class Pass {
       sums_.collectives().report(findings_);
     }
     sums_.written().report(set_, findings_);
-    // Mismatches have been reported; a rank that waits on one is not a further error.
+    // Mismatches have been reported; a rank waiting on one is not a further error.
     if (findings_.errors() == 0 && !is_cut_) {
       find_deadlocks(set_, communicators_, loops_, progress_, findings_);
     }
@@ -116,9 +116,9 @@ class Pass {
   const TraceSet& set_;
   const Communicators& communicators_;
   const Progress& progress_;
-  std::shared_ptr<CallTable> calls_;  // of all ranks, if they share one
+  std::shared_ptr<CallTable> calls_;  // of all ranks, if shared
   double bytes_;                      // of all ranks
-  std::uint64_t bytes_before_ = 0;    // of the ranks that have been read
+  std::uint64_t bytes_before_ = 0;    // of the ranks read so far
   std::uint64_t ranks_read_ = 0;
   TraceSums sums_;
   ProgramEnds ends_;
@@ -134,7 +134,7 @@ class Pass {
 }  // namespace
 
 CheckReport check(const TraceSet& set, const Progress& progress, Loops loops) {
-  // Few traces make communicators, and only for those is it worth to read all of them twice.
+  // Few traces create communicators, and only those need a second pass.
   const Communicators world(set.ranks());
   if (std::optional<CheckReport> report =
           Pass(set, world, loops, progress).run(Pass::Makings::stop)) {

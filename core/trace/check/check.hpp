@@ -1,4 +1,4 @@
-// Check and summary of a trace, without simulating anything.
+// Check and summary of a trace, without simulation.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace tisim {
 
-// Totals of all actions of one name.
+// Totals of all actions with the same name.
 struct ActionCount {
   std::string name;
   std::uint64_t actions = 0;
-  std::uint64_t messages = 0;  // that they send from rank to rank; not those of collectives
+  std::uint64_t messages = 0;  // point-to-point only, without those of collectives
   std::uint64_t bytes = 0;     // of those messages
   double amount = 0;           // flops, or seconds of sleep
 };
@@ -27,13 +27,12 @@ struct CheckReport {
   std::vector<ActionCount> counts;  // by name
 };
 
-// Reads every rank, and some of them again where something is wrong. Sends and receives have to
-// match in number and size, collectives in order and arguments; requests have to be completed.
-// Lines that cannot be read are findings too; then only they are looked for. Throws TraceError when
-// a file cannot be read at all.
+// Reads every rank, and some of them again if something is wrong. Sends and receives must match in
+// number and size, collectives in order and arguments; requests must be completed. Unreadable lines
+// are findings too, and then the only ones. Throws TraceError if a file cannot be read at all.
 //
-// In a packed trace of version 2, whose structure says where loops are, the effort follows the
-// structure. What is found is the same as by reading every repetition.
+// In a packed trace of version 2, whose structure contains the loops, the cost grows with the
+// structure only. The findings are the same as when every repetition is read.
 CheckReport check(const TraceSet& set, const Progress& progress = {},
                   Loops loops = Loops::by_repetition);
 

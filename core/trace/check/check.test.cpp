@@ -1,4 +1,4 @@
-// Checks of traces line by line, and of what they do with files.
+// Checks of traces line by line, and of their accesses to files.
 #include "trace/check/check.hpp"
 
 #include "core/test.hpp"
@@ -10,7 +10,7 @@ namespace tisim {
 
 namespace {
 
-// A finding about a trace.
+// Checks a trace.
 CheckReport checked(const std::vector<std::string>& ranks, Dialect dialect = Dialect::modern) {
   return check(*test::trace_of(ranks, dialect));
 }
@@ -244,7 +244,7 @@ TEST("check: lines that cannot be read are all that is said") {
 
 TEST("check: whoever waits is told of the second look too, and can stop it") {
   const auto looks = [](const std::vector<std::string>& ranks) {
-    std::size_t after = 0;  // so often while nothing is left to be read for the first time
+    std::size_t after = 0;  // reports made after everything has been read once
     check(*test::trace_of(ranks), [&](double part) { after += part == 1.0 ? 1U : 0U; });
     return after;
   };
@@ -273,7 +273,7 @@ TEST("check: thousands of findings are counted, and the first are kept") {
 
 namespace {
 
-// The findings of a check about ranges, of ranks whose lines are separated by ';'. "": none.
+// The findings of a check about ranges, for ranks whose lines are separated by ';'. "": none.
 std::string warnings_of(const std::vector<std::string>& ranks) {
   const CheckReport report = check(*test::trace_of(ranks));
   std::string all;
@@ -298,7 +298,7 @@ TEST("written ranges: two ranks write one block") {
   CHECK(is_sound({open + "file_write_at 0 40 0", open + "file_write_at 0 40 40"}));
   CHECK(warnings_of({open + "file_write_at_all 0 40 0", open + "file_write_at_all 0 40 39"}) ==
         "1:2 writes bytes 39 to 39 of 'f'\n");
-  // A collective write and an independent one behind it.
+  // A collective write followed by an independent one.
   CHECK(warnings_of({open + "file_write_at_all 0 10 0;file_write_at 0 10 10",
                      open + "file_write_at_all 0 10 10"}) == "1:2 writes bytes 10 to 19 of 'f'\n");
   CHECK(warnings_of({open + "file_iwrite_at 0 8 0;waitall", open + "file_iwrite 0 1;waitall"}) ==

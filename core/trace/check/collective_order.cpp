@@ -13,7 +13,7 @@ std::uint64_t mixed_three(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
   return mixed(mixed(a + 1, b + 1), c + 1);
 }
 
-// Hash of count vectors that have to be the same on all ranks.
+// Hash of count vectors that must be equal on all ranks.
 std::int64_t hash_of_counts(std::span<const double> counts, std::int64_t width) {
   std::uint64_t hash = static_cast<std::uint64_t>(width);
   for (const double count : counts) hash = mixed(hash, static_cast<std::uint64_t>(count));
@@ -67,7 +67,7 @@ std::uint64_t hash_of(const CollectiveSignature& signature) {
 
 namespace {
 
-// The n-th message from a rank to another has a weight of its own.
+// The n-th message from one rank to another has its own weight.
 std::uint64_t neighbours_balance(std::uint64_t me, const CollectiveCall& call) {
   std::uint64_t balance = 0;
   std::map<double, std::uint64_t> sent;
@@ -175,7 +175,7 @@ std::optional<CollectiveOrder::RankCall> CollectiveOrder::take(const RankWalk& w
   return made;
 }
 
-// Each call of a window has a weight of its own.
+// Each call of a window has its own weight.
 void CollectiveOrder::add_balance(std::uint32_t group, std::uint64_t number,
                                   std::uint64_t balance) {
   if (balance == 0) return;
@@ -210,7 +210,7 @@ void CollectiveOrder::repeat_in_group(std::int32_t rank, std::span<const RankCal
   std::vector<std::uint64_t> signatures;
   for (const RankCall& call : calls) signatures.push_back(call.signature);
   const std::span<const std::uint64_t> once(signatures);
-  std::size_t at = 0;  // the next one of `once`
+  std::size_t at = 0;  // next index in `once`
   for (std::uint64_t left = times * once.size(); left > 0;) {
     const std::uint64_t room = kWindow - all.count % kWindow;
     std::uint64_t taken = 0;
@@ -229,7 +229,7 @@ void CollectiveOrder::repeat_in_group(std::int32_t rank, std::span<const RankCal
   }
 }
 
-// Compares a window with that of the first rank, which is the first to get here.
+// Compares a window with that of the first rank, which always closes it first.
 void CollectiveOrder::close_window(std::uint32_t group, std::int32_t rank, RankCalls& calls) {
   Group& all = groups_[group];
   const std::uint64_t window = (calls.count - 1) / kWindow;
@@ -261,11 +261,11 @@ void CollectiveOrder::end_rank(std::int32_t rank) {
   of_rank_.clear();
 }
 
-// CollectiveOrder's report on calls that differ: the trace is read again to locate them.
+// CollectiveOrder's report on calls that differ: reads the trace again to locate them.
 
 namespace {
 
-// Calls of more ranks than this are not compared pair by pair.
+// Maximum number of ranks whose calls are compared pairwise.
 constexpr std::int32_t kMostCompared = 2048;
 
 // The collectives of one rank on one communicator.
@@ -306,7 +306,7 @@ std::string numbered(std::int32_t rank, const CollectiveWalk& walk) {
   return "rank " + std::to_string(rank) + " (" + walk.place() + ")";
 }
 
-// Bytes that one rank sends to others in a call, and expects from them; -1: not specified.
+// Bytes that one rank sends to other ranks in a call, and expects from them; -1: unspecified.
 struct Transfers {
   Operation operation;
   std::int32_t rank;
@@ -376,13 +376,13 @@ void CollectiveOrder::report(Findings& findings) {
     if (all.has_first && all.seen < communicators_->size(group)) report_absent(group, findings);
   }
   for (const Difference& difference : differences_) report_difference(difference, findings);
-  if (!differences_.empty()) return;  // what is compared further are calls of the same number
+  if (!differences_.empty()) return;  // the checks below compare calls of the same number
   for (std::uint32_t group = 0; group < groups_.size(); ++group) {
     if (groups_[group].seen == communicators_->size(group)) report_balances(group, findings);
   }
 }
 
-// The ranks of a group that call no collective at all.
+// Reports the ranks of a group that call no collective at all.
 void CollectiveOrder::report_absent(std::uint32_t group, Findings& findings) {
   const std::int32_t first = groups_[group].first_rank;
   CollectiveWalk called(*set_, *communicators_, *progress_, group, first);
@@ -397,7 +397,7 @@ void CollectiveOrder::report_absent(std::uint32_t group, Findings& findings) {
   }
 }
 
-// The first call of a rank that is not that of the first rank.
+// Reports the first call of a rank that differs from the first rank's call.
 void CollectiveOrder::report_difference(const Difference& difference, Findings& findings) {
   if (findings.full()) {
     findings.add({});
@@ -433,11 +433,11 @@ void CollectiveOrder::report_difference(const Difference& difference, Findings& 
   }
 }
 
-// By window, the first call in which a rank is not sent what it expects.
+// Reports, for each window, the first call in which a rank does not receive what it expects.
 void CollectiveOrder::report_balances(std::uint32_t group, Findings& findings) {
   const std::vector<std::uint64_t>& balance = groups_[group].balance;
-  std::vector<std::uint64_t> wrong;  // the windows that are looked into
-  std::size_t others = 0;            // there is no room for what would be said
+  std::vector<std::uint64_t> wrong;  // windows to examine
+  std::size_t others = 0;            // further ones, which exceed the limit on findings
   for (std::size_t window = 0; window < balance.size(); ++window) {
     if (balance[window] == 0) continue;
     if (findings.kept().size() + wrong.size() < Findings::kMostKept) {
@@ -473,7 +473,7 @@ std::vector<std::uint64_t> CollectiveOrder::unbalanced_calls(
   }
   std::vector<std::uint64_t> calls;
   for (std::size_t row = 0; row < windows.size(); ++row) {
-    // The sum over a window is not 0, so that of some call is not.
+    // The sum over a window is not 0, so at least one call has a nonzero balance.
     std::uint64_t number = 0;
     while (balance[row * kWindow + number] == 0) ++number;
     calls.push_back(windows[row] * kWindow + number);

@@ -17,43 +17,42 @@
 
 namespace tisim {
 
-// The common properties of the calls of a collective on different ranks.
+// Properties common to the calls of a collective on all ranks.
 
-// The parts of a call that have to be the same on every rank.
+// The parts of a call that must be equal on every rank.
 struct CollectiveSignature {
   Kind kind = Kind::collective;
   Operation operation = Operation::barrier;
   std::int64_t root = 0;
-  // For collectives with count vectors, a hash of them; -1: need not be the same.
+  // Hash of the count vectors of a collective that has them; -1: may differ between ranks.
   std::int64_t bytes = -1;
 
   friend bool operator==(const CollectiveSignature&, const CollectiveSignature&) = default;
 };
 
-// Signature of the collective at hand.
+// Signature of the current collective.
 CollectiveSignature signature_of(const RankWalk& walk, const CollectiveCall& call);
 std::uint64_t hash_of(const CollectiveSignature& signature);
 
-// Sent less expected data of this rank, each transfer with a weight of its own: the sum over all
-// ranks is 0 when every rank expects what it is sent. For gatherv, scatterv, alltoallv and
-// neighbourhood collectives.
+// Sent minus expected data of this rank, each transfer with its own weight: the sum over all ranks
+// is 0 if every rank expects what it is sent. For gatherv, scatterv, alltoallv and neighbourhood
+// collectives.
 std::uint64_t balance_of(const RankWalk& walk, const CollectiveCall& call);
 
-// Error of a rank that does not expect from the others what it sends them, where all have to be
-// alike.
+// Error of a rank whose own sends and receives contradict each other, where all ranks must agree.
 std::optional<std::string> own_contradiction(const RankWalk& walk, const CollectiveCall& call);
 
-// The action that a signature is of.
+// Name of the action that a signature describes.
 std::string name_of(const CollectiveSignature& signature);
 
-// The message about a rank whose call is not that of another; `whose` names the other.
+// Message about a rank whose call differs from another's; `whose` names the other.
 std::string describe_difference(const CollectiveSignature& mine, const CollectiveSignature& other,
                                 const std::string& whose);
 
 // Checks that all ranks of a communicator call the same collectives in the same order, with
 // matching arguments.
 
-// The calls of a communicator are taken in windows of so many; a window that differs is read again.
+// Calls of a communicator are grouped into windows of this many; a differing window is read again.
 class CollectiveOrder {
  public:
   static constexpr std::uint64_t kWindow = 256;
@@ -65,17 +64,17 @@ class CollectiveOrder {
         progress_(&progress),
         groups_(communicators.groups()) {}
 
-  // The parts of a call that are compared with other ranks.
+  // The parts of a call that are compared across ranks.
   struct RankCall {
     std::uint32_t group = 0;
     std::uint64_t signature = 0;  // a hash
-    std::uint64_t balance = 0;    // what is sent less what is expected, mixed
+    std::uint64_t balance = 0;    // sent minus expected, mixed
   };
 
-  // Takes the collective at hand into account, of ranks one after the other. Nothing when the
-  // operation is none.
+  // Adds the current collective; ranks must come one after the other. Returns nullopt if the
+  // operation is not a collective.
   std::optional<RankCall> take(const RankWalk& walk, std::int32_t rank, Findings& findings);
-  // The same as to take all the calls, one after the other, so often.
+  // Equivalent to taking the sequence of calls `times` times.
   void repeat(std::int32_t rank, std::span<const RankCall> calls, std::uint64_t times);
   void end_rank(std::int32_t rank);
   // Throws TraceError.
@@ -85,16 +84,16 @@ class CollectiveOrder {
   struct Group {
     bool has_first = false;
     std::int32_t seen = 0;        // ranks that call any collective
-    std::int32_t first_rank = 0;  // whose calls the others are compared with
+    std::int32_t first_rank = 0;  // reference for the other ranks
     std::uint64_t first_count = 0;
-    std::vector<SequenceHash> windows;   // the first rank's calls
-    std::vector<std::uint64_t> balance;  // by window: what is sent less what is expected, mixed
+    std::vector<SequenceHash> windows;   // of the first rank
+    std::vector<std::uint64_t> balance;  // by window: sent minus expected, mixed
   };
   struct RankCalls {
     std::uint64_t count = 0;
-    SequenceHash window;  // the calls of the window at hand
+    SequenceHash window;  // the calls of the current window
     bool differs = false;
-    std::uint64_t differs_in = 0;  // the window
+    std::uint64_t differs_in = 0;  // window number
   };
   struct Difference {
     std::uint32_t group;

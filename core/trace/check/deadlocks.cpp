@@ -10,7 +10,7 @@ namespace tisim {
 
 namespace {
 
-constexpr std::size_t kMostRanksShown = 6;  // ranks of a circle
+constexpr std::size_t kMostRanksShown = 6;  // ranks of a cycle
 constexpr std::size_t kMostCircles = 8;
 
 using Block = PermissiveRun::Block;
@@ -18,7 +18,7 @@ using Wait = PermissiveRun::Wait;
 
 std::string numbered(std::int32_t rank) { return "rank " + std::to_string(rank); }
 
-// The object of a rank's wait, as the rest of a sentence about it.
+// Describes what a rank waits for, as the rest of a sentence about it.
 std::string waiting(const Block& block, std::int32_t on) {
   switch (block.wait) {
     case Wait::collective:
@@ -41,7 +41,7 @@ std::string waiting(const Block& block, std::int32_t on) {
 
 bool is_message(const Block& block) { return block.wait != Wait::collective; }
 
-// The ranks that wait, and for whom.
+// The waiting ranks and the ranks they wait for.
 class Waiters {
  public:
   Waiters(const TraceSet& set, const PermissiveRun& run) : set_(&set) {
@@ -49,7 +49,7 @@ class Waiters {
       blocks_.push_back(run.block_of(rank));
       stuck_ += blocks_.back().wait != Wait::none ? 1 : 0;
     }
-    // A rank that waits for anyone waits for all other waiting ranks, the first of them too.
+    // A rank that waits for any source waits for all other waiting ranks, including the first.
     for (std::int32_t rank = 0; rank < set.ranks(); ++rank) {
       const Block& block = blocks_[static_cast<std::size_t>(rank)];
       next_.push_back(block.wait == Wait::none ? -1 : block.on >= 0 ? block.on : other_than(rank));
@@ -86,7 +86,7 @@ class Waiters {
     return -1;
   }
 
-  // From its lowest rank on.
+  // Starts at its lowest rank.
   std::vector<std::int32_t> circle_of(std::int32_t first) const {
     std::vector<std::int32_t> circle;
     for (std::int32_t rank = first; circle.empty() || rank != first;
@@ -131,7 +131,7 @@ class Waiters {
 
   const TraceSet* set_;
   std::vector<Block> blocks_;
-  std::vector<std::int32_t> next_;  // the rank that each waits for; -1: none
+  std::vector<std::int32_t> next_;  // rank that each one waits for; -1: none
   std::size_t stuck_ = 0;
 };
 

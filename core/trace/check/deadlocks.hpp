@@ -8,8 +8,8 @@
 
 namespace tisim {
 
-// Adds an error for each circle of ranks that wait for one another. To be asked of a trace in which
-// nothing else is wrong: messages match, and so do collectives. Throws TraceError.
+// Adds an error for each cycle of ranks that wait for one another. Requires an otherwise sound
+// trace: messages and collectives match. Throws TraceError.
 void find_deadlocks(const TraceSet& set, const Communicators& communicators, Loops loops,
                     const Progress& progress, Findings& findings);
 

@@ -56,7 +56,7 @@ TEST("deadlocks: requests that are waited for before the send") {
 
 TEST("deadlocks: receives from any source") {
   CHECK(is_one_deadlock(findings_of({"recv -555 0 8; send 1 0 8", "recv -555 0 8; send 0 0 8"})));
-  // Any of the two messages may come first.
+  // Either message may come first.
   CHECK(findings_of({"recv -555 0 8; recv 1 0 8", "send 0 0 8", "send 0 0 8"}).empty());
   CHECK(findings_of({"irecv -555 0 8; recv 1 0 8; waitall", "send 0 0 8; send 0 0 8"}).empty());
   CHECK(findings_of({"irecv -555 0 8; test -555 0 0; irecv 1 0 8; waitany; waitall; send 1 1 8",
@@ -68,7 +68,7 @@ TEST("deadlocks: collectives wait for all ranks, or for the root") {
   CHECK(is_one_deadlock(findings_of({"recv 1 0 8; barrier", "barrier; send 0 0 8"})));
   CHECK(is_one_deadlock(findings_of({"recv 1 0 8; bcast 8 0", "bcast 8 0; send 0 0 8"})));
   CHECK(is_one_deadlock(findings_of({"recv 1 0 8; allreduce 8 0", "allreduce 8 0; send 0 0 8"})));
-  // The root of a broadcast need not wait, nor do ranks that send to the root of a reduction.
+  // The root of a broadcast need not wait, nor do non-root ranks of a reduction.
   CHECK(findings_of({"bcast 8 0; send 1 0 8", "recv 0 0 8; bcast 8 0"}).empty());
   CHECK(findings_of({"recv 1 0 8; reduce 8 0 0", "reduce 8 0 0; send 0 0 8"}).empty());
   CHECK(findings_of({"recv 1 0 8; ibarrier; waitall", "ibarrier; send 0 0 8; waitall"}).empty());
@@ -132,7 +132,7 @@ TEST("balance: a rank that computes or sends much more than the others gets a no
 
 namespace {
 
-// Each rank's lines come without their rank, separated by ';'. The findings that are more than
+// Each rank's lines come without their rank, separated by ';'. Returns the findings other than
 // notes, as "line: message".
 std::vector<std::string> problems(const std::vector<std::string>& ranks,
                                   Dialect dialect = Dialect::modern) {
@@ -228,7 +228,7 @@ TEST("numbered requests: cancelled and freed ones") {
                   "cancel request=0;request_free request=0;irecv 1 0 5;cancel 1 0 0;waitall",
                   "recv 0 3 5"})
             .empty());
-  // The receive may have had the message before it was cancelled, and so may another one.
+  // The receive may have got the message before it was cancelled, and so may another one.
   CHECK(problems({"irecv 1 0 5 request=0;cancel request=0;wait request=0", "send 0 0 9"}).empty());
   CHECK(problems(
             {"irecv 1 0 5 request=0;cancel request=0;wait request=0;recv -555 0 5", "send 0 0 5"})

@@ -14,7 +14,7 @@ namespace {
 
 using Range = WrittenRanges::Range;
 
-// Two ranges that have a byte in common, of different ranks.
+// Two ranges of different ranks with a common byte.
 struct Overlap {
   Range first;
   Range second;
@@ -24,7 +24,7 @@ std::optional<Overlap> first_overlap(std::vector<Range> ranges) {
   std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) {
     return std::pair(a.begin, a.rank) < std::pair(b.begin, b.rank);
   });
-  // The range so far that ends last, and the last-ending one of another rank.
+  // The range with the largest end so far, and the one with the largest end of another rank.
   Range last;
   Range other;
   for (const Range& range : ranges) {
@@ -60,7 +60,7 @@ void WrittenRanges::add(const Interval& interval, const Range& range) {
 }
 
 void WrittenRanges::report(const TraceSet& set, Findings& findings) const {
-  std::int32_t reported = -1;  // intervals of a file are neighbours
+  std::int32_t reported = -1;  // intervals of a file are adjacent
   for (const auto& [interval, ranges] : ranges_) {
     if (interval.file == reported) continue;
     const std::optional<Overlap> overlap = first_overlap(ranges);
@@ -80,7 +80,7 @@ void WrittenRanges::report(const TraceSet& set, Findings& findings) const {
 
 void OpenFiles::take(const RankWalk& walk, Findings& findings) {
   const Op& op = walk.op();
-  // The part of a rank in a call that synchronises has been looked at with its call.
+  // This rank's part of a synchronising call was handled together with the call.
   if (op.kind != Kind::file || (op.flags & kContinuation) != 0) return;
   const Operation call = file_call_of(op);
   if (!has_handle(call)) return;
@@ -119,7 +119,7 @@ void OpenFiles::skip(const SkippedLines& skipped) {
 
 namespace {
 
-// True if all ranks of the communicator are in the collective at one time.
+// True if the collective synchronises all ranks of the communicator.
 bool lets_all_wait(Operation operation) {
   switch (operation) {
     case Operation::barrier:
@@ -280,7 +280,7 @@ void FileWrites::begin_repetition() {
 
 void FileWrites::repeat(std::uint64_t times) {
   // Skipped repetitions equal the one that was read, and so do their overlaps with those of other
-  // ranks, unless the ranks wait for each other in none of them.
+  // ranks, unless they contain no point at which the ranks synchronise.
   const bool is_one_interval = of_world_ == of_world_before_;
   of_world_ += times * (of_world_ - of_world_before_);
   for (const Write& write : writes_) {

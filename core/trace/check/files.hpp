@@ -1,4 +1,4 @@
-// Files in traces: which are open, what is written to them, and where ranks overwrite each other.
+// Files in traces: open handles, written ranges and concurrent overlapping writes.
 #pragma once
 
 #include <compare>
@@ -18,20 +18,20 @@
 
 namespace tisim {
 
-// Which bytes of which files ranks write, and which of them two ranks write at a time.
+// Records the byte ranges each rank writes to each file and detects concurrent overlapping writes.
 class WrittenRanges {
  public:
-  // Between two points at which ranks wait for each other nothing orders what they write.
+  // Writes between two synchronisation points of the ranks are unordered.
   struct Interval {
     std::int32_t file = 0;
-    std::uint64_t of_world = 0;  // points of all ranks that were before
-    std::uint64_t of_file = 0;   // points of those that have opened the file
+    std::uint64_t of_world = 0;  // earlier synchronisation points of all ranks
+    std::uint64_t of_file = 0;   // earlier ones of the ranks that opened the file
 
     friend auto operator<=>(const Interval&, const Interval&) = default;
   };
   struct Range {
     std::int64_t begin = 0;
-    std::int64_t end = 0;  // behind the last byte
+    std::int64_t end = 0;  // one past the last byte
     std::int32_t rank = 0;
     std::uint32_t line = 0;
   };
@@ -39,11 +39,11 @@ class WrittenRanges {
   std::int32_t file(const std::string& name);
   void add(const Interval& interval, const Range& range);
   bool has_room() const { return count_ < kMost; }
-  // Adds a warning for each file that two ranks write in one place in one interval.
+  // Adds a warning for each file in which two ranks write the same bytes in the same interval.
   void report(const TraceSet& set, Findings& findings) const;
 
  private:
-  // So many ranges are kept: a warning about the first ones is worth more than memory.
+  // Maximum number of ranges kept: a warning about the first ones is worth more than memory.
   static constexpr std::size_t kMost = 1U << 20;
 
   std::unordered_map<std::string, std::int32_t> numbers_;
@@ -57,10 +57,10 @@ class OpenFiles {
  public:
   explicit OpenFiles(std::int32_t rank) : rank_(rank) {}
 
-  // Adds an error for a call on a handle that is not open, or is open already, or for other calls.
+  // Adds an error for a call on a handle that is closed, already open or opened for other calls.
   void take(const RankWalk& walk, Findings& findings);
 
-  // A hash of the handles, and how to go on as many lines later.
+  // Hash of the handles, and their update for skipped lines.
   std::uint64_t signature(const LoopLines& lines) const;
   void skip(const SkippedLines& skipped);
 
@@ -69,36 +69,36 @@ class OpenFiles {
   std::map<std::int32_t, Handle> handles_;
 };
 
-// The ranges that one rank of a trace writes, and where, for a check.
+// The ranges that one rank of a trace writes, for a check.
 class FileWrites {
  public:
   FileWrites(std::int32_t rank, WrittenRanges& written) : rank_(rank), written_(written) {}
 
-  // Takes the operation at hand into account.
+  // Adds the current operation.
   void take(const RankWalk& walk);
 
-  // A repetition of a loop begins here.
+  // Marks the beginning of a repetition of a loop.
   void begin_repetition();
-  // So many repetitions that do the same as the last one are skipped.
+  // Skips `times` repetitions that do the same as the last one.
   void repeat(std::uint64_t times);
 
  private:
   static constexpr std::int64_t kUnknown = -1;
-  static constexpr std::size_t kMostWrites = 4096;  // of a repetition, that are told apart
+  static constexpr std::size_t kMostWrites = 4096;  // kept per repetition
 
   struct OpenFile {
     std::int32_t file = 0;
-    std::int64_t position = 0;         // kUnknown: behind what others have written
+    std::int64_t position = 0;         // kUnknown: after the data of other ranks
     std::int64_t position_before = 0;  // at the beginning of the repetition
     bool appends = false;
     std::shared_ptr<const FileView> view;  // null: bytes of the file
   };
-  // A write of the repetition at hand.
+  // A write of the current repetition.
   struct Write {
     std::int32_t handle = 0;
-    bool moves = false;  // the position, by which it is found
+    bool moves = false;  // advances the position, which gave its offset
     WrittenRanges::Interval interval;
-    WrittenRanges::Range range;  // in the view
+    WrittenRanges::Range range;  // in bytes of the view
     std::shared_ptr<const FileView> view;
   };
 
@@ -107,7 +107,7 @@ class FileWrites {
   void transfer(const Op& op, std::int64_t offset, bool has_offset);
   void synchronise(const Op& op);
   void set_view(const RankWalk& walk, const Op& op);
-  // Where the view has the range.
+  // Adds the parts of the file that the view shows in the range.
   void add(const WrittenRanges::Interval& interval, const WrittenRanges::Range& range,
            const FileView* view);
   WrittenRanges::Interval interval_of(std::int32_t file);
@@ -115,11 +115,11 @@ class FileWrites {
   std::int32_t rank_;
   WrittenRanges& written_;
   std::map<std::int32_t, OpenFile> open_;          // by handle
-  std::map<std::int32_t, std::uint64_t> of_file_;  // points of each file
-  std::uint64_t of_world_ = 0;                     // points of all ranks
+  std::map<std::int32_t, std::uint64_t> of_file_;  // synchronisation points of each file
+  std::uint64_t of_world_ = 0;                     // synchronisation points of all ranks
   std::uint64_t of_world_before_ = 0;              // at the beginning of the repetition
   Op waiting_;                                     // a call whose offset follows
-  std::int32_t from_ = 0;                          // of a seek that waits (SeekFrom)
+  std::int32_t from_ = 0;                          // of a pending seek (SeekFrom)
   std::vector<Write> writes_;                      // of the repetition
   bool in_loop_ = false;
 };

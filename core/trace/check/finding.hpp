@@ -9,16 +9,16 @@
 namespace tisim {
 
 enum class Severity : std::uint8_t {
-  note,     // nothing is wrong, but worth knowing
-  warning,  // the trace can be replayed, and perhaps not as it was meant
-  error,    // it cannot be, or the program was wrong
+  note,     // harmless, but worth knowing
+  warning,  // the trace can be replayed, though perhaps not as intended
+  error,    // the trace cannot be replayed, or the program is wrong
 };
 
 struct Finding {
   Severity severity = Severity::error;
   std::int32_t rank = 0;
   std::string file;
-  std::uint64_t line = 0;  // 0: no line in particular
+  std::uint64_t line = 0;  // 0: no particular line
   std::string message;
 };
 

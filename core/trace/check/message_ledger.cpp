@@ -11,7 +11,7 @@ namespace tisim {
 
 namespace {
 
-// Above so many times the mean, a rank's share is worth a note.
+// Multiple of the mean above which a rank's share is worth a note.
 constexpr double kNotableCompute = 1.5;
 constexpr double kNotableSent = 2.0;
 
@@ -52,9 +52,9 @@ void Balance::report(const TraceSet& set, Findings& findings) const {
 namespace {
 
 constexpr std::uint64_t kComparisonsBetweenReports =
-    1U << 16;  // so many comparisons between two looks at Ctrl-C
+    1U << 16;  // comparisons between two checks for Ctrl-C
 
-// The messages of one side of a channel, in their order.
+// The messages of one side of a channel, in order.
 class ChannelWalk {
  public:
   ChannelWalk(const TraceSet& set, const Communicators& communicators, const Progress& progress,
@@ -99,7 +99,7 @@ std::string described(const Communicators& communicators, const TraceChannel& ch
   return "from " + rank(channel.source) + " to " + rank(channel.destination) + " with " + tag;
 }
 
-// Which receive takes a message of these is known only when all messages are.
+// Which receive takes a message of these is known only once all messages are.
 bool is_wild(const TraceChannel& channel) {
   return channel.source == kAnySource || channel.tag == kAnyTag;
 }
@@ -119,7 +119,7 @@ void MessageLedger::add(const TraceMessage& message) {
   ++side.count;
 }
 
-// A receive that takes what comes has room for everything.
+// A receive of unspecified size has room for everything.
 std::int64_t MessageLedger::room_of(const TraceMessage& message) {
   return message.bytes < 0 ? std::numeric_limits<std::int64_t>::max() : message.bytes;
 }
@@ -170,13 +170,13 @@ void MessageLedger::end_rank() {
   of_rank_.clear();
 }
 
-// The channels that are left, in order.
+// The remaining channels, in order.
 std::vector<MessageLedger::Pair> MessageLedger::take_open() {
   std::vector<Pair> pairs;
   pairs.reserve(open_.size());
   for (const auto& [channel, sides] : open_) {
     pairs.push_back({channel, sides.sent, sides.received});
-    // A receive that is cancelled may take a message, and needs none.
+    // A cancelled receive may take a message but need not.
     Side& received = pairs.back().received;
     received.count -= std::min(received.count, received.cancelled);
   }
@@ -206,7 +206,7 @@ void MessageLedger::report(Findings& findings) {
 // All channels to one rank of one group.
 void MessageLedger::report_destination(const Pair* first, const Pair* last, Findings& findings) {
   std::vector<Pair> wild;     // receives from any rank or of any tag
-  std::vector<Pair> surplus;  // what no receive of its own channel takes
+  std::vector<Pair> surplus;  // not taken by any receive of its own channel
   for (const Pair* pair = first; pair != last; ++pair) {
     if (is_wild(pair->channel)) {
       wild.push_back(*pair);
@@ -217,16 +217,16 @@ void MessageLedger::report_destination(const Pair* first, const Pair* last, Find
     }
   }
   if (wild.empty()) {
-    // Which receive takes which message is known only without receives from anywhere.
+    // Without wildcard receives, each message's receive is known.
     for (const Pair* pair = first; pair != last; ++pair) report_sizes(*pair, findings);
   }
   report_surplus(wild, surplus, findings);
 }
 
-// Lets the receives from any rank, and then those of any tag too, take what is left.
+// Lets receives from any rank, and then also those of any tag, take the surplus.
 void MessageLedger::report_surplus(const std::vector<Pair>& wild, std::vector<Pair>& surplus,
                                    Findings& findings) {
-  // The positions in `surplus` by tag; `surplus` itself is by source.
+  // Indices into `surplus` in order of tags; `surplus` itself is in order of sources.
   std::vector<std::size_t> by_tag(surplus.size());
   std::iota(by_tag.begin(), by_tag.end(), std::size_t{0});
   const auto tag_of = [&](std::size_t at) { return surplus[at].channel.tag; };
@@ -234,7 +234,7 @@ void MessageLedger::report_surplus(const std::vector<Pair>& wild, std::vector<Pa
   std::sort(by_tag.begin(), by_tag.end(), [&](std::size_t a, std::size_t b) {
     return tag_of(a) != tag_of(b) ? tag_of(a) < tag_of(b) : a < b;
   });
-  // The most particular ones choose first.
+  // The most specific ones choose first.
   std::vector<Pair> choosers;
   for (const int freedom : {0, 1, 2}) {
     for (const Pair& pair : wild) {
@@ -242,14 +242,14 @@ void MessageLedger::report_surplus(const std::vector<Pair>& wild, std::vector<Pa
       if ((c.source == kAnySource) + (c.tag == kAnyTag) == freedom) choosers.push_back(pair);
     }
   }
-  // The number of `left` receives of a channel that find no message.
+  // Returns how many of `left` receives of a channel find no message.
   const auto choose = [&](const Pair& chooser, std::uint64_t left) {
     const auto take = [&left](Pair& pair) {
       const std::uint64_t taken = std::min(left, pair.sent.count - pair.received.count);
       pair.received.count += taken;
       left -= taken;
     };
-    // No equal_range: what it returns does not compile with Clang 14 and GCC's library.
+    // Not equal_range: its return type does not compile with Clang 14 and GCC's library.
     if (const std::int32_t tag = chooser.channel.tag; tag != kAnyTag) {
       std::for_each(std::ranges::lower_bound(by_tag, tag, {}, tag_of),
                     std::ranges::upper_bound(by_tag, tag, {}, tag_of),
@@ -304,11 +304,11 @@ void MessageLedger::report_unmatched(const TraceChannel& channel, bool is_receiv
   findings.add(std::move(finding));
 }
 
-// Messages that are larger than the buffer which receives them.
+// Reports messages that are larger than the buffer that receives them.
 void MessageLedger::report_sizes(const Pair& pair, Findings& findings) {
   const std::uint64_t both = std::min(pair.sent.count, pair.received.count);
   if (both == 0 || pair.sent.most <= pair.received.least) return;
-  // Which of them match is not known.
+  // It is unknown which of them match.
   if (pair.sent.cancelled + pair.received.cancelled > 0) return;
   if (pair.sent.count == pair.received.count && pair.sent.sizes == pair.received.sizes) return;
   if (findings.full()) return;

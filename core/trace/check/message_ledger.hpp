@@ -1,4 +1,4 @@
-// All messages of a trace, by channel: which are sent and not received, or the other way round.
+// All messages of a trace by channel; finds those sent but never received and vice versa.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@
 
 namespace tisim {
 
-// How evenly work and messages are spread over the ranks.
+// Balance of work and messages across the ranks.
 
 // Adds notes only: an uneven program is not wrong.
 class Balance {
  public:
   explicit Balance(std::int32_t ranks) : ranks_(static_cast<std::size_t>(ranks)) {}
 
-  // `times`: so often.
+  // Adds an operation or a message `times` times.
   void take(std::int32_t rank, const Op& op, std::uint64_t times = 1) {
     if (op.kind == Kind::compute)
       ranks_[static_cast<std::size_t>(rank)].compute.add(op.amount, op.line, times);
@@ -35,7 +35,7 @@ class Balance {
   void report(const TraceSet& set, Findings& findings) const;
 
  private:
-  // A sum, and the line of the largest of its parts.
+  // A sum, and the line of its largest part.
   struct Sum {
     double total = 0;
     double largest = 0;
@@ -50,14 +50,14 @@ class Balance {
   };
   struct Share {
     Sum compute;  // flops
-    Sum sent;     // bytes, but for those of collectives
+    Sum sent;     // bytes, without those of collectives
   };
 
   std::vector<Share> ranks_;
 };
 
-// Takes the ranks one after the other. A channel is forgotten as soon as both of its ranks have
-// been read and nothing is wrong with it, so that a sound trace of many ranks takes little memory.
+// Takes the ranks one after the other. A channel is dropped as soon as both of its ranks have been
+// read without a problem, so that a sound trace of many ranks takes little memory.
 class MessageLedger {
  public:
   // `set`, `communicators` and `progress` must outlive it.
@@ -65,28 +65,26 @@ class MessageLedger {
       : set_(&set), communicators_(&communicators), progress_(&progress) {}
 
   void add(const TraceMessage& message);
-  // The same as to add all the messages, one after the other, so often. Each of them has been added
-  // since the last end_rank().
+  // Equivalent to adding the sequence of messages `times` times. Each of them has been added since
+  // the last end_rank().
   void repeat(std::span<const TraceMessage> messages, std::uint64_t times);
-  // So many messages like this one, which have been added since the last end_rank(), may have been
-  // withdrawn.
+  // Marks `times` messages like this one, added since the last end_rank(), as possibly withdrawn.
   void cancel(const TraceMessage& message, std::uint64_t times);
-  // The messages of a rank are complete.
+  // Ends the messages of a rank.
   void end_rank();
 
-  // How many channels are not done with.
+  // Number of unresolved channels.
   std::size_t open() const { return open_.size(); }
 
-  // Matches all of them. Reads the trace again where something is wrong, to say where. Throws
-  // TraceError.
+  // Matches all messages. Reads the trace again to locate problems. Throws TraceError.
   void report(Findings& findings);
 
  private:
   // The totals of one side of a channel.
   struct Side {
     std::uint64_t count = 0;
-    std::uint64_t cancelled = 0;  // of them, which perhaps came to nothing
-    SequenceHash sizes;           // in their order
+    std::uint64_t cancelled = 0;  // possibly withdrawn ones
+    SequenceHash sizes;           // in order
     std::int64_t least = 0;
     std::int64_t most = 0;
   };
@@ -115,7 +113,7 @@ class MessageLedger {
   const Communicators* communicators_;
   const Progress* progress_;
   std::unordered_map<TraceChannel, Sides, ChannelHash> open_;
-  std::vector<const ChannelSides*> of_rank_;  // of the rank at hand, each once
+  std::vector<const ChannelSides*> of_rank_;  // of the current rank, each once
 };
 
 }  // namespace tisim

@@ -18,10 +18,10 @@ class OpenWindows {
 
   // Adds an error for a call that its window does not allow.
   void take(const RankWalk& walk, Findings& findings);
-  // The trace is over: adds an error for each epoch that has not ended.
+  // Call at the end of the trace: adds an error for each open epoch.
   void finish(const std::string& file, Findings& findings) const;
 
-  // A hash of the windows, and how to go on as many lines later.
+  // Hash of the windows, and their update for skipped lines.
   std::uint64_t signature(const LoopLines& lines) const;
   void skip(const SkippedLines& skipped);
 
@@ -30,7 +30,7 @@ class OpenWindows {
   std::map<std::int32_t, Epochs> windows_;
 };
 
-// The ranks that a win_post or win_start lists; of other calls nothing.
+// The ranks that a win_post or win_start lists; empty for other calls.
 std::vector<std::int32_t> window_group_of(const RankWalk& walk);
 
 }  // namespace tisim

@@ -17,7 +17,7 @@ constexpr std::int32_t kWalksBetweenReports = 1024;
 constexpr std::uint64_t kTurnsBetweenReports = 64;
 constexpr std::int32_t kMostRequests = 1 << 16;  // of a rank that never waits for all of them
 
-// Tags that no message of the trace has.
+// Tags that no message in a trace has.
 constexpr std::int32_t kPosted = -2;  // of a win_post
 constexpr std::int32_t kCompleted = -3;
 constexpr std::int32_t kNeighbours = -4;
@@ -64,7 +64,7 @@ void PermissiveRun::execute() {
   }
 }
 
-// Ranks that can continue go first, so that little is in flight at a time.
+// Ranks that can continue go first, to keep few messages in flight.
 void PermissiveRun::wake(std::int32_t rank) {
   RankState& state = ranks_[static_cast<std::size_t>(rank)];
   if (state.queued || state.over || state.held) return;
@@ -95,7 +95,7 @@ void PermissiveRun::advance(std::int32_t rank) {
       state.kind = state.walk->op().kind;
       understood_ = take(state, rank);
     } else {
-      // Waits for what is pending at the end.
+      // Waits for the requests pending at the end.
       state.ending = true;
       state.wait = Wait::all;
       state.lists = false;
@@ -103,7 +103,7 @@ void PermissiveRun::advance(std::int32_t rank) {
   }
 }
 
-// Starts the operation at hand; false when it cannot be followed.
+// Starts the current operation; returns false if it is not supported.
 bool PermissiveRun::take(RankState& state, std::int32_t rank) {
   const Op& op = state.walk->op();
   const std::int32_t me = state.walk->group().rank;
@@ -152,7 +152,7 @@ bool PermissiveRun::take(RankState& state, std::int32_t rank) {
     case Role::complete_one:
     case Role::complete_last:
       state.request = traits.blocks ? named(state) : -1;
-      if (state.request >= 0) state.wait = Wait::receive;  // else none that is known here
+      if (state.request >= 0) state.wait = Wait::receive;  // otherwise no request known here
       return true;
     case Role::free_request:
       if (const std::int32_t request = named(state); request >= 0) free_request(state, request);
@@ -183,8 +183,8 @@ bool PermissiveRun::take(RankState& state, std::int32_t rank) {
   return false;
 }
 
-// A call on a window. Locks are granted, and accesses over at once; a win_start waits for messages
-// of the ranks that it names, a win_wait for those of the win_complete.
+// A call on a window. Locks are granted and accesses completed at once; a win_start waits for
+// messages from the ranks that it names, a win_wait for those of the win_complete.
 bool PermissiveRun::take_window(RankState& state, std::int32_t rank) {
   const Op& op = state.walk->op();
   const std::int32_t me = state.walk->group().rank;
@@ -217,7 +217,7 @@ bool PermissiveRun::take_window(RankState& state, std::int32_t rank) {
   return true;
 }
 
-// True if the event that the rank waits for may have happened; the wait is then over.
+// True if the event that the rank waits for may have happened; its wait is then over.
 bool PermissiveRun::pass(RankState& state) {
   switch (state.wait) {
     case Wait::none:
@@ -250,7 +250,7 @@ bool PermissiveRun::pass(RankState& state) {
       return true;
     }
     case Wait::any:
-      // For listed requests it is known which of them may have come.
+      // For listed requests it is known which may have completed.
       if (!state.lists && state.arrived > state.completed) return true;
       if (find_awaited(state, [&](std::int32_t request) { return may_have_come(state, request); }) <
           0) {
@@ -272,7 +272,7 @@ bool PermissiveRun::pass(RankState& state) {
 
 namespace {
 
-// True if every rank that sends data in a collective is certain to send some.
+// True if every rank that sends data in a collective is certain to send a nonzero amount.
 bool moves_data(const CollectiveCall& call) {
   if (!call.receive_counts.empty()) {
     return call.receive_width > 0 && std::ranges::all_of(call.receive_counts, is_positive);
@@ -285,7 +285,7 @@ bool moves_data(const CollectiveCall& call) {
 
 }  // namespace
 
-// Whom a rank of a communicator has to wait for in a collective, whatever the algorithm.
+// The ranks that a rank of a communicator must wait for in a collective, whatever the algorithm.
 PermissiveRun::Needs PermissiveRun::needs_of(const CollectiveCall& call, std::int32_t rank) {
   if (!tisim::is_collective(call.operation)) {
     const bool synchronises =
@@ -302,9 +302,9 @@ PermissiveRun::Needs PermissiveRun::needs_of(const CollectiveCall& call, std::in
     case DataFlow::to_root:
       return rank == call.root ? Needs::all : Needs::nobody;
     case DataFlow::chain:
-      return rank == 0 ? Needs::nobody : Needs::root;  // which rank 0 is
+      return rank == 0 ? Needs::nobody : Needs::root;  // rank 0 is the root
     case DataFlow::neighbours:
-      return Needs::nobody;  // exchange() waits for them
+      return Needs::nobody;  // exchange() waits for their messages
   }
   return Needs::nobody;
 }
@@ -321,7 +321,7 @@ bool PermissiveRun::enter(RankState& state, std::int32_t rank) {
   OpenCollective& open = group.open[place];
   ++open.entered;
   entered_in(state, view.group) = number + 1;
-  // A non-blocking collective counts for the others and holds nobody.
+  // A non-blocking collective counts as entered but does not block its rank.
   const bool is_blocking = state.kind != Kind::icollective;
   const Needs needs = is_blocking ? needs_of(call, view.rank) : Needs::nobody;
   if (view.rank == call.root && !open.has_root) {
@@ -346,7 +346,7 @@ bool PermissiveRun::enter(RankState& state, std::int32_t rank) {
   return true;
 }
 
-// Neighbourhood collectives are messages: each waits for those that it lists.
+// Neighbourhood collectives are messages: each rank waits for those from its listed sources.
 void PermissiveRun::exchange(RankState& state, const CollectiveCall& call) {
   for (const double other : call.destinations) {
     send(state, static_cast<std::int32_t>(other), kNeighbours);
@@ -361,7 +361,7 @@ void PermissiveRun::exchange(RankState& state, const CollectiveCall& call) {
   }
 }
 
-// How many collectives of the group the rank has entered.
+// Number of collectives of the group that the rank has entered.
 std::uint64_t& PermissiveRun::entered_in(RankState& state, std::uint32_t group) {
   for (auto& [of, entered] : state.entered) {
     if (of == group) return entered;
@@ -424,7 +424,7 @@ PermissiveRun::Block PermissiveRun::block_of(std::int32_t rank) const {
   return block;
 }
 
-// The messages and requests of a permissive run: posted, matched, and named by waits.
+// Messages and requests of a permissive run: posting, matching, and lookup by waits.
 
 void PermissiveRun::send(const RankState& state, std::int32_t peer, std::int32_t tag) {
   if (peer == kProcNull) return;
@@ -479,7 +479,7 @@ void PermissiveRun::post_receive(RankState& state, std::int32_t peer, std::int32
   }
 }
 
-// A new request gets the number, which an older one loses.
+// Assigns the number to a new request; an older one loses it.
 NumberedRequest& PermissiveRun::take_number(RankState& state, std::int32_t number) {
   NumberedRequest& numbered = state.numbers[number];
   if (numbered.pending >= 0) requests_[numbered.pending].origin = -1;
@@ -487,7 +487,7 @@ NumberedRequest& PermissiveRun::take_number(RankState& state, std::int32_t numbe
   return numbered;
 }
 
-// The request is pending no longer.
+// Removes the request from the pending ones.
 void PermissiveRun::end_request(RankState& state, std::int32_t request) {
   if (requests_[request].origin >= 0) state.numbers[requests_[request].origin].pending = -1;
   requests_.unlist(state.pending, rank_of(state), request);
@@ -495,7 +495,7 @@ void PermissiveRun::end_request(RankState& state, std::int32_t request) {
   --state.requests;
 }
 
-// Nobody waits for the request, and its channel keeps it until its message is sent.
+// Frees a request without waiting for it; its channel keeps it until its message is sent.
 void PermissiveRun::free_request(RankState& state, std::int32_t request) {
   const bool is_kept =
       requests_[request].side == kReceiver && !is_any(request) && !requests_[request].complete;
@@ -509,12 +509,12 @@ void PermissiveRun::free_request(RankState& state, std::int32_t request) {
   --state.requests;
 }
 
-// The request that a wait names, -1: none that is known here, or one of a collective.
+// The request that a wait names; -1: unknown here, or of a collective.
 std::int32_t PermissiveRun::named(RankState& state) {
   return requests_.named(state.pending, rank_of(state), &state.numbers, state.walk->op());
 }
 
-// The requests that a waitall or waitany lists, or all; whether there are any.
+// Marks the requests that a waitall or waitany lists, or all; returns whether there are any.
 bool PermissiveRun::take_list(RankState& state) {
   state.lists = (state.walk->op().flags & kNumbered) != 0;
   if (!state.lists) return state.pending.first >= 0;
@@ -535,15 +535,15 @@ bool PermissiveRun::may_have_come(const RankState& state, std::int32_t request) 
   return is_any(request) ? state.arrived > state.completed : requests_[request].complete;
 }
 
-// The loops of a permissive run: ranks are held at their turns, and repetitions left out.
+// Loops of a permissive run: ranks are held at their turns, and repetitions skipped.
 
 namespace {
 
-constexpr int kMostMisses = 64;  // then nothing is held any more
+constexpr int kMostMisses = 64;  // above this, ranks are no longer held
 
 }  // namespace
 
-// True if the rank stays at the turn.
+// Returns true if the rank stays at the turn.
 bool PermissiveRun::hold(std::int32_t rank, LoopTurn turn) {
   RankState& state = ranks_[static_cast<std::size_t>(rank)];
   const bool is_first = !state.in_loop;
@@ -556,7 +556,7 @@ bool PermissiveRun::hold(std::int32_t rank, LoopTurn turn) {
   return true;
 }
 
-// Lets all ranks go on that are held. Nobody else can.
+// Resumes all held ranks. No other rank can continue.
 void PermissiveRun::release() {
   const std::uint64_t signature = this->signature();
   if (has_signature_ && signature == signature_) {
@@ -582,8 +582,8 @@ void PermissiveRun::release() {
   held_.clear();
 }
 
-// A hash of everything that decides about what comes, but for the repetitions that are left.
-// Collectives and requests have no absolute numbers in it.
+// Hash of the state that determines the future, except for the remaining repetitions. It uses no
+// absolute numbers of collectives and requests.
 std::uint64_t PermissiveRun::signature() const {
   std::uint64_t hash = 0;
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
@@ -596,7 +596,7 @@ std::uint64_t PermissiveRun::signature() const {
       hash = mixed(hash, static_cast<std::uint64_t>(open.entered) * 2 + (open.has_root ? 1 : 0));
     }
   }
-  std::uint64_t of_channels = 0;  // a table has no order
+  std::uint64_t of_channels = 0;  // a hash table has no order
   for (const auto& [channel, messages] : channels_) {
     const std::uint64_t waiting = mixed(mixed(messages.surplus, 1), messages.receives.size());
     of_channels += mixed(ChannelHash()(channel), waiting);
@@ -609,7 +609,7 @@ std::uint64_t PermissiveRun::signature_of(const RankState& state) const {
   const auto mix = [&hash](auto value) { hash = mixed(hash, static_cast<std::uint64_t>(value)); };
   mix(state.walk->signature());
   mix(state.arrived - state.completed);
-  // Numbers count only where they name a request.
+  // Numbers only matter if they name a request.
   for (std::int32_t at = state.pending.first; at >= 0; at = requests_.next(at)) {
     const Request& request = requests_[at];
     mix(requests_.key(at).source);

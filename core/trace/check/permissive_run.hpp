@@ -1,4 +1,4 @@
-// All ranks of a trace, executed together without any time, as far as they can get.
+// Executes all ranks of a trace together, without time, as far as possible.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@
 
 namespace tisim {
 
-// Requests in the order in which they were posted. It takes no memory while it is empty: a
-// std::deque has room for some even then, which counts with a million of them.
+// Requests in the order in which they were posted. Unlike a std::deque, it uses no memory while it
+// is empty, which matters with a million of them.
 class RequestQueue {
  public:
   bool empty() const { return first_ == items_.size(); }
@@ -36,75 +36,75 @@ class RequestQueue {
 
  private:
   std::vector<std::int32_t> items_;
-  std::size_t first_ = 0;  // of those that are in the queue
+  std::size_t first_ = 0;  // index of the first one in the queue
 };
 
-// Promises that no replay gets further than this run: every send is buffered, a rank leaves a
-// collective as soon as some algorithm could let it, and a receive from any source needs only that
-// more messages have come than receives before it have taken. So a rank that is stuck here is stuck
+// Guarantees that no replay gets further than this run: every send is buffered, a rank leaves a
+// collective as soon as some algorithm could let it, and a receive from any source only needs more
+// messages to have arrived than earlier receives have taken. So a rank that is stuck here is stuck
 // in every order of events.
 //
-// The order of turns does not decide what can be executed: a rank that can go on now can still go
-// on later. So ranks may be held wherever they are. They are held at the turns of their loops. When
-// nobody else can go on, and messages, requests and collectives under way are as they were when all
-// were held before, each of the ranks repeats what it did in between, as often as all have
-// repetitions left: those are left out.
+// The order of execution does not decide what can be executed: a rank that can continue now can
+// still continue later, so ranks may be held anywhere. They are held at the turns of their loops.
+// When no other rank can continue, and messages in flight, requests and open collectives are as
+// when all were held before, each rank repeats what it did in between as long as all have
+// repetitions left: those are skipped.
 //
-// Without loops it takes a time linear in the trace; memory for what is under way.
+// Without loops the time is linear in the trace; memory is proportional to the open operations.
 class PermissiveRun {
  public:
   // `set`, `communicators` and `progress` must outlive it.
   PermissiveRun(const TraceSet& set, const Communicators& communicators, Loops loops,
                 const Progress& progress);
 
-  // Executes what can be executed. False when the trace does what this run cannot follow (custom
-  // actions, persistent requests): then nothing is known. Throws TraceError.
+  // Executes as much as possible. Returns false if the trace uses what this run does not support
+  // (custom actions, persistent requests): then nothing is known. Throws TraceError.
   bool run();
 
-  // Why a rank cannot go on.
+  // Why a rank cannot continue.
   enum class Wait : std::uint8_t { none, receive, probe, all, any, collective };
   struct Block {
     Wait wait = Wait::none;
-    std::int32_t on = -1;  // a rank that it waits for; -1: anyone
-    std::int32_t tag = 0;  // of the message that it waits for
+    std::int32_t on = -1;  // a rank that it waits for; -1: any
+    std::int32_t tag = 0;  // of the awaited message
     std::uint32_t line = 0;
-    bool at_end = false;  // behind the last line, where what is pending is waited for
+    bool at_end = false;  // after the last line, waiting for pending requests
     Kind kind = Kind::end;
-    Operation operation = Operation::barrier;  // of a collective
+    Operation operation = Operation::barrier;  // if it is a collective
   };
-  // After the run.
+  // Valid after the run.
   Block block_of(std::int32_t rank) const;
 
  private:
   struct RankState {
     std::unique_ptr<RankWalk> walk;
     PendingList pending;
-    std::int32_t requests = 0;  // how many are pending
+    std::int32_t requests = 0;  // number of pending requests
     RequestNumbers numbers;
     std::vector<std::pair<std::uint32_t, std::uint64_t>> entered;  // collectives, by group
     std::uint64_t arrived = 0;                                     // messages to this rank
-    std::uint64_t completed = 0;  // receives that have certainly ended
+    std::uint64_t completed = 0;  // receives that have certainly completed
     std::uint64_t steps = 0;      // operations begun
-    std::uint64_t left = 0;       // repetitions of the loop in which it is held
-    std::uint32_t loops = 0;      // that it has begun
+    std::uint64_t left = 0;       // remaining repetitions of the loop in which it is held
+    std::uint32_t loops = 0;      // number of loops begun
     bool in_loop = false;
     bool held = false;
     Wait wait = Wait::none;
-    std::int32_t request = -1;  // that it waits for
-    bool lists = false;         // it waits for those that are marked as awaited, not for all
+    std::int32_t request = -1;  // the request it waits for
+    bool lists = false;         // waits for the requests marked as awaited, not for all
     TraceChannel probed;
-    std::uint32_t group = 0;  // of the collective that it waits in
+    std::uint32_t group = 0;  // of the collective it waits in
     std::uint64_t number = 0;
-    bool needs_root = false;  // there; else all
+    bool needs_root = false;  // waits for the root of the collective; else for all
     std::int64_t root = 0;
     bool queued = false;
     bool ending = false;
     bool over = false;
-    Kind kind = Kind::end;  // of the operation that it waits in
+    Kind kind = Kind::end;  // of the operation it waits in
     Operation operation = Operation::barrier;
     std::uint32_t line = 0;
   };
-  // Messages that have been sent and not received, or the other way round.
+  // Messages sent but not received, or receives posted but not matched.
   struct Channel {
     std::uint64_t surplus = 0;
     RequestQueue receives;  // requests of the destination
@@ -113,13 +113,13 @@ class PermissiveRun {
   struct OpenCollective {
     std::int32_t entered = 0;
     bool has_root = false;
-    std::vector<std::int32_t> waiting;  // for the others or for the root
+    std::vector<std::int32_t> waiting;  // for the other ranks or the root
   };
   struct Group {
     std::uint64_t first = 0;  // the number of open.front()
     std::deque<OpenCollective> open;
   };
-  // Whom a rank waits for in a collective.
+  // The ranks that a rank waits for in a collective.
   enum class Needs : std::uint8_t { nobody, root, all };
 
   void wake(std::int32_t rank);
@@ -140,7 +140,7 @@ class PermissiveRun {
   // A receive from any source, or of any tag.
   bool is_any(std::int32_t request) const;
   bool may_have_come(const RankState& state, std::int32_t request) const;
-  // The first awaited request of which that is true, -1: none.
+  // The first awaited request that satisfies the condition; -1: none.
   template <class Condition>
   std::int32_t find_awaited(const RankState& state, Condition condition) const {
     for (std::int32_t at = state.pending.first; at >= 0; at = requests_.next(at)) {
@@ -174,9 +174,9 @@ class PermissiveRun {
   // State of the loops.
   Loops loops_;
   std::vector<std::int32_t> held_;
-  std::uint64_t signature_ = 0;  // when all were held before
+  std::uint64_t signature_ = 0;  // when all ranks were last held
   bool has_signature_ = false;
-  int misses_ = 0;  // how often it was another one since repetitions were left out
+  int misses_ = 0;  // mismatches since repetitions were last skipped
 };
 
 }  // namespace tisim

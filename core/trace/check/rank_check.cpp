@@ -67,7 +67,7 @@ void Decisions::report(const TraceSet& set, Findings& findings) const {
 
 namespace {
 
-constexpr int kMostTurns = 6;  // of a loop that are compared: some loops never do the same again
+constexpr int kMostTurns = 6;  // of a loop to compare: some loops never repeat themselves exactly
 
 }  // namespace
 
@@ -116,7 +116,7 @@ void RankCheck::at_turn(LoopTurn turn) {
   } else if (records_) {
     const std::uint64_t signature = this->signature(turn);
     const std::uint64_t complete = requests_.complete_somewhere();
-    // The first repetition comes behind something else than the others.
+    // The first repetition follows different operations than the others.
     if (++turns_ > 1 && signature == signature_ && turn.left > 0) {
       sums_.repeat(rank_, repetition_, turn.left);
       const SkippedLines skipped{begin_, turn.left * (turn.line - line_)};
@@ -189,7 +189,7 @@ void RankCheck::report(const RankRequests::Problem& problem) {
   }
 }
 
-// Requests that are still pending at the end of the rank.
+// Reports requests that are still pending at the end of the rank.
 void RankCheck::report_pending() {
   const std::vector<std::uint32_t> lines = requests_.pending_lines();
   const std::uint64_t complete = requests_.complete_somewhere();

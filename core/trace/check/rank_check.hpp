@@ -1,4 +1,4 @@
-// Reads one rank of a trace for a check, loops by what one repetition of them does.
+// Checks one rank of a trace; loops are checked by one of their repetitions.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,18 @@
 
 namespace tisim {
 
-// Where the programs of the ranks end.
+// The ends of the ranks' programs.
 
-// The `init` and `finalize` of one rank, and what comes behind.
+// The `init` and `finalize` of one rank, and the actions after them.
 class ProgramEnd {
  public:
   explicit ProgramEnd(std::int32_t rank) : rank_(rank) {}
 
-  // Adds an error for the first communication behind `finalize`, and a warning for the first other
+  // Adds an error for the first communication after `finalize`, and a warning for the first other
   // action.
   void take(const RankWalk& walk, Findings& findings);
 
-  // A hash of all but the last line, and how to go on as many lines later.
+  // Hash of all but the last line, and the update for skipped lines.
   std::uint64_t signature() const {
     return mixed(mixed(finalize_line_, 1), (has_init_ ? 2U : 0U) + (reported_ ? 1U : 0U));
   }
@@ -35,7 +35,7 @@ class ProgramEnd {
 
   std::int32_t rank() const { return rank_; }
   std::uint32_t last_line() const { return last_line_; }
-  // True if the program began and never ended.
+  // True if the program began but never ended.
   bool is_open() const { return has_init_ && finalize_line_ == 0; }
   bool is_finalized() const { return finalize_line_ != 0; }
 
@@ -54,8 +54,8 @@ class ProgramEnds {
     if (end.is_open()) open_.push_back(end);
     any_finalized_ = any_finalized_ || end.is_finalized();
   }
-  // A warning about ranks without `finalize` where others have one. A trace in which no rank has
-  // one was written so.
+  // Adds a warning about ranks without `finalize` if other ranks have one. A trace in which no rank
+  // has one was written that way.
   void report(const TraceSet& set, Findings& findings) const;
 
  private:
@@ -63,29 +63,30 @@ class ProgramEnds {
   bool any_finalized_ = false;
 };
 
-// The calls of ranks that decide, by what they complete, what their rank does next.
+// Calls whose completions decide what their rank does next.
 class Decisions {
  public:
-  // Adds the calls of a rank; the first one is in `line`.
+  // Adds the calls of a rank; `line` is that of the first one.
   void add(std::int32_t rank, std::uint64_t calls, std::uint32_t line) {
     if (calls > 0 && calls_ == 0) rank_ = rank, line_ = line;
     calls_ += calls;
     ranks_ += calls > 0 ? 1 : 0;
   }
-  // Notes on them, and on receives from any source that decide what is left for others.
+  // Adds notes on them, and on receives from any source that decide what is left for other
+  // receives.
   void report(const TraceSet& set, Findings& findings) const;
 
  private:
   std::uint64_t calls_ = 0;
   std::int32_t ranks_ = 0;
-  std::int32_t rank_ = 0;  // the first that has one
+  std::int32_t rank_ = 0;  // first rank with such a call
   std::uint32_t line_ = 0;
 };
 
-// A repetition of a loop that finds the state of its rank (requests, communicators, what has been
-// said) as the repetition before has left it does the same as that one, and so do all that follow.
-// Then they are not read: what the last one added to the sums is added so often. Findings, sums and
-// lines are those of a check that reads every action.
+// If a repetition of a loop starts in the same state of its rank (requests, communicators, problems
+// reported) as the one before, it does the same, and so do all that follow. Those are not read: the
+// contribution of the last one to the sums is multiplied instead. Findings, sums and lines equal
+// those of a check that reads every action.
 class RankCheck {
  public:
   // All must outlive it.
@@ -99,11 +100,11 @@ class RankCheck {
         windows_(rank),
         end_(rank) {}
 
-  // Goes to the next operation; false at the end. Throws TraceError.
+  // Advances to the next operation; returns false at the end. Throws TraceError.
   bool next();
-  // Takes the operation at hand into account.
+  // Adds the current operation.
   void take();
-  // After the last operation. Requests that are pending in a truncated trace are no mistake.
+  // Call after the last operation. Pending requests in a truncated trace are not errors.
   void finish(ProgramEnds& ends, Decisions& decisions, bool is_cut);
 
  private:
@@ -125,19 +126,19 @@ class RankCheck {
   ProgramEnd end_;
   CompletionGroup group_;
   std::uint32_t group_line_ = 0;     // where it began
-  std::uint64_t decided_ = 0;        // calls of groups that decide
-  std::uint32_t decided_first_ = 0;  // the line of the first one
+  std::uint64_t decided_ = 0;        // number of calls of groups that decide
+  std::uint32_t decided_first_ = 0;  // line of the first one
 
-  // State of the loop at hand.
-  Repetition repetition_;  // what has been read of it since the turn before
+  // State of the current loop.
+  Repetition repetition_;  // operations since the last turn
   bool in_loop_ = false;
   bool records_ = false;
   int turns_ = 0;  // read
   std::uint64_t begin_ = 0;
-  std::uint64_t line_ = 0;                // at the turn before
-  std::uint64_t signature_ = 0;           // there
-  std::uint64_t complete_somewhere_ = 0;  // there
-  std::uint64_t decided_before_ = 0;      // there
+  std::uint64_t line_ = 0;                // at the last turn
+  std::uint64_t signature_ = 0;           // at the last turn
+  std::uint64_t complete_somewhere_ = 0;  // at the last turn
+  std::uint64_t decided_before_ = 0;      // at the last turn
 };
 
 }  // namespace tisim

@@ -1,4 +1,4 @@
-// A hash of a sequence of numbers, to which a repeated sequence is added in one step.
+// A hash of a sequence of numbers; repetitions of a sequence are added in one step.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace tisim {
 
-// A polynomial modulo 2^61 - 1. To add numbers is to apply an affine map; maps are composed, and
-// their powers are found by squaring.
+// A polynomial modulo 2^61 - 1. Adding numbers applies an affine map; maps are composed, and their
+// powers are computed by squaring.
 class SequenceHash {
  public:
   void add(std::uint64_t number) { value_ = sum(product(value_, kBase), digit(number)); }
 
-  // The same as to add all the numbers, one after the other, so often.
+  // Equivalent to adding the sequence of numbers `times` times.
   void add_repeated(std::span<const std::uint64_t> numbers, std::uint64_t times) {
     std::uint64_t factor = 1;
     std::uint64_t summand = 0;
@@ -39,7 +39,7 @@ class SequenceHash {
     value = (value & kPrime) + (value >> 61);
     return value >= kPrime ? value - kPrime : value;
   }
-  // Never 0, so that no number counts as none.
+  // Never 0, so that every number changes the hash.
   static std::uint64_t digit(std::uint64_t number) { return reduced(mixed(number, 1)) | 1; }
   static std::uint64_t sum(std::uint64_t a, std::uint64_t b) { return reduced(a + b); }
   static std::uint64_t product(std::uint64_t a, std::uint64_t b) {

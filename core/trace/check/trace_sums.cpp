@@ -10,7 +10,7 @@ ActionCounter::Share ActionCounter::take(const RankWalk& walk,
                                          const std::vector<TraceMessage>& messages) {
   const Op& op = walk.op();
   Share share;
-  // Further operations of a line count towards its first one.
+  // Continuation operations count towards the first operation of their line.
   if ((op.flags & kContinuation) == 0) {
     current_ =
         &counts_[static_cast<std::size_t>(op.kind)][static_cast<std::size_t>(walk.operation())];
@@ -23,7 +23,7 @@ ActionCounter::Share ActionCounter::take(const RankWalk& walk,
     ++share.messages;
     share.bytes += static_cast<std::uint64_t>(message.bytes);
   }
-  // An access of a window is a message of its origin.
+  // An access to a window is a message of its origin.
   if (share.is_action && op.kind == Kind::window && op.peer >= 0 &&
       window_traits_of(walk.operation()).form == WindowForm::access) {
     ++share.messages;

@@ -1,4 +1,4 @@
-// The sums of a check over all ranks, one after the other.
+// The sums of a check over all ranks, added rank by rank.
 #pragma once
 
 #include <array>
@@ -16,12 +16,12 @@
 
 namespace tisim {
 
-// How often each action is called in a trace, and what it sends.
+// Counts of each action in a trace, and the data it sends.
 
 // Counts actions by kind and, for collectives, by operation.
 class ActionCounter {
  public:
-  // The change of a count by an operation.
+  // One operation's contribution to a count.
   struct Share {
     ActionCount* count = nullptr;
     bool is_action = false;
@@ -30,9 +30,9 @@ class ActionCounter {
     std::uint64_t bytes = 0;
   };
 
-  // Counts the operation at hand with its messages.
+  // Counts the current operation with its messages.
   Share take(const RankWalk& walk, const std::vector<TraceMessage>& messages);
-  // Counts once more, so often.
+  // Counts a share `times` more times.
   void repeat(const Share& share, std::uint64_t times);
   void report(CheckReport& into) const;
 
@@ -65,15 +65,15 @@ class TraceSums {
         collectives_(set, communicators, progress),
         balance_(set.ranks()) {}
 
-  // Takes the operation at hand, with its messages, and writes it down in `record` if there is one.
+  // Adds the current operation with its messages, and records it in `record` if that is not null.
   void take(const RankWalk& walk, std::int32_t rank, const std::vector<TraceMessage>& messages,
             Findings& findings, Repetition* record);
-  // A message that the rank has posted may have been withdrawn.
+  // Notes that a message posted by the rank may have been withdrawn.
   void cancel(const TraceMessage& message, Repetition* record);
-  // The same as to take all operations of the repetition, one after the other, so often.
+  // Equivalent to taking all operations of the repetition `times` times.
   void repeat(std::int32_t rank, const Repetition& repetition, std::uint64_t times);
   void end_rank(std::int32_t rank);
-  // From now on nobody wants to know which messages match.
+  // Stops matching messages from here on.
   void ignore_messages() { ignores_messages_ = true; }
 
   const ActionCounter& counter() const { return counter_; }
