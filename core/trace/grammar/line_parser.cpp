@@ -172,7 +172,7 @@ std::size_t LineParser::parse_form(const Action& action, Op* out) {
   return 1;
 }
 
-// The words are kept only for a reader that looks up speedups by place.
+// Keeps the words only for a reader that looks up speedups by location.
 void LineParser::location(Op& op) {
   const Words& words = calls_->scratch().words;
   if (!grammar_->keeps_locations || words.size() < 3) return;
@@ -217,7 +217,7 @@ std::size_t LineParser::compute(const Action& action, Op* out) {
 
 void LineParser::send(const Action& action, Op& op) {
   const bool tagged = grammar_->dialect != Dialect::legacy;
-  const std::size_t at = tagged ? 3 : 2;  // of the count
+  const std::size_t at = tagged ? 3 : 2;  // index of the count
   need(action, at, at + 1);
   const Words& words = calls_->scratch().words;
   op.peer = destination(words[1]);
@@ -264,8 +264,8 @@ std::size_t LineParser::collective(const Action& action, Op* out) {
   const Words& words = calls_->scratch().words;
   const auto arguments = static_cast<std::int64_t>(words.size()) - 1;
   if (!layout.accepts(arguments)) wrong_arguments(action);
-  // The flops of a scatter of results stay in the call: where they stand depends on the number
-  // of ranks of a communicator, which is not known here.
+  // The flops of a reducescatter stay in the call: their position depends on the number of ranks of
+  // a communicator, which is unknown here.
   const bool splits = layout.has_flops() && action.operation != Operation::reducescatter;
   Call& call = calls_->scratch().call;
   call.operation = action.operation;
@@ -313,11 +313,11 @@ double LineParser::collective_argument(ArgumentRole role, std::string_view word)
     }
     case ArgumentRole::displacement:
       return static_cast<double>(whole(word, "displacement"));
-    case ArgumentRole::neighbour:  // looked at where the number of ranks is known
+    case ArgumentRole::neighbour:  // checked where the number of ranks is known
     case ArgumentRole::count:
       break;
   }
-  constexpr std::int64_t kLargest = std::int64_t{1} << 53;  // the last one a double holds exactly
+  constexpr std::int64_t kLargest = std::int64_t{1} << 53;  // largest exact integer range
   const std::int64_t elements = count(word, "count");
   if (elements > kLargest) fail("count " + quoted(word) + " is more than 2^53");
   return static_cast<double>(elements);
@@ -325,7 +325,7 @@ double LineParser::collective_argument(ArgumentRole role, std::string_view word)
 
 void LineParser::communicator(const Action& action, Op& op) {
   Words& words = calls_->scratch().words;
-  // SimGrid's comm_split and comm_dup come alone and do nothing.
+  // SimGrid's comm_split and comm_dup have no arguments and no effect.
   if (words.size() == 1 && action.form != Form::comm_free) {
     op.kind = Kind::nop;
     return;
@@ -341,7 +341,7 @@ void LineParser::communicator(const Action& action, Op& op) {
   call.words.clear();
   for (std::size_t i = 1; i <= arguments; ++i) {
     const bool is_id = i <= 2;
-    // Only the first of several may be the world, which is neither made nor freed.
+    // Only the first of several ids may be the world, which is neither created nor freed.
     const std::int64_t value =
         is_id ? communicator_id(words[i], i == 1 && arguments > 1) : whole(words[i], "argument");
     call.arguments.push_back(static_cast<double>(value));
@@ -388,7 +388,7 @@ void LineParser::custom(const Action& action, Op& op) {
   op.call = calls_->intern(call);
 }
 
-// The arguments of a line, one by one, and what is said about those that are wrong.
+// The arguments of a line, and the errors about them.
 
 namespace {
 
@@ -431,7 +431,7 @@ void LineParser::wrong_arguments(const Action& action) {
 }
 
 void LineParser::unknown_action(std::string_view word) {
-  // `tisim record` writes this action, which a user may have registered to leave such calls out.
+  // `tisim record` writes this action; a user may have registered it to ignore such calls.
   const std::vector<std::string_view>& words = calls_->scratch().words;
   if (word == "unsupported" && words.size() == 3) {
     fail("the program called " + std::string(words[1]) + ' ' + std::string(words[2]) +
@@ -550,7 +550,7 @@ void LineParser::check_type(std::int64_t type) {
   }
 }
 
-// Bytes of `elements` of the type named by the word at `type_index`, if there is one.
+// Bytes of `elements` of the type in the word at `type_index`, or of the default type without one.
 std::int64_t LineParser::bytes(std::int64_t elements, std::size_t type_index) {
   const Words& words = calls_->scratch().words;
   std::int64_t width = double_default_ ? kDoubleWidth : kByteWidth;
@@ -581,14 +581,14 @@ std::size_t LineParser::file(const Action& action, Op* out) {
   return file_traits_of(action.operation).synchronises ? synchronised(out, made) : made;
 }
 
-// The ranks wait for each other, then each does its part.
+// The ranks synchronise, then each does its own part.
 std::size_t LineParser::synchronised(Op* out, std::size_t made) {
   std::copy_backward(out, out + made, out + 2 + made);
   out[1] = collective_of_line(Operation::barrier, {});
   return 2 + made;
 }
 
-// A collective that all ranks of a line's communicator enter in its call.
+// A collective on the line's communicator that all its ranks enter as part of the call.
 Op LineParser::collective_of_line(Operation operation, std::vector<double> arguments) {
   Call& call = calls_->scratch().call;
   call = Call{};
@@ -602,7 +602,7 @@ Op LineParser::collective_of_line(Operation operation, std::vector<double> argum
   return op;
 }
 
-// The action of a rank in the call.
+// This rank's own operation in the call.
 std::size_t LineParser::own_part(const Action& action, Op* out) {
   const Words& words = calls_->scratch().words;
   if (ends_split(action.operation)) {
@@ -728,7 +728,7 @@ std::size_t LineParser::sought(const Action& action, Op* out) {
   return offset(out, distance);
 }
 
-// The second operation of a line.
+// Appends the offset as the line's second operation.
 std::size_t LineParser::offset(Op* out, std::int64_t offset) {
   out[1] = Op{};
   out[1].kind = Kind::file_offset;
@@ -750,7 +750,7 @@ std::int32_t LineParser::handle(std::string_view word) {
 
 // Lines about windows.
 
-// The collectives of a call of all ranks are those of SimGrid's (smpi_win.cpp).
+// The internal collectives of a collective call follow SimGrid (smpi_win.cpp).
 std::size_t LineParser::window(const Action& action, Op* out) {
   const Words& words = calls_->scratch().words;
   const WindowForm form = window_traits_of(action.operation).form;
@@ -806,9 +806,9 @@ std::size_t LineParser::window(const Action& action, Op* out) {
 }
 
 std::size_t LineParser::window_collectives(Operation call, Op* out) {
-  constexpr double kAddress = 8;  // bytes that ranks tell each other of a window
+  constexpr double kAddress = 8;  // size of a window's address, which the ranks exchange
   constexpr double kByteType = 6;
-  Op own = *out;  // what a rank does between two barriers
+  Op own = *out;  // a rank's own operation between two barriers
   switch (call) {
     case Operation::win_allocate_shared:
       out[1] = collective_of_line(Operation::bcast, {kAddress, 0, kByteType});
@@ -832,9 +832,9 @@ std::size_t LineParser::window_collectives(Operation call, Op* out) {
   }
 }
 
-// Requests in a line: what makes one, what names one, by its key or by its number.
+// Requests in a line: creation, and lookup by key or by number.
 
-// Takes `layer=` off a line that ends in it. False if it names the layer that is not read.
+// Removes a trailing `layer=` from the line. Returns false if it names the layer that is not read.
 bool LineParser::take_layer(const Action& action) {
   constexpr std::string_view kLayer = "layer=";
   Words& words = at_hand().words;
@@ -850,8 +850,8 @@ bool LineParser::take_layer(const Action& action) {
   return (layer == "posix") == grammar_->is_posix_layer;
 }
 
-// Takes the last arguments `comm=`, `request=`, `requests=` and `completed=` off the line, each of
-// them once.
+// Removes the trailing arguments `comm=`, `request=`, `requests=` and `completed=` from the line,
+// each at most once.
 void LineParser::take_named_arguments() {
   CallTable::Scratch& hand = at_hand();
   for (bool has_comm = false; hand.words.size() > 1;) {
@@ -876,7 +876,7 @@ void LineParser::take_named_arguments() {
   }
 }
 
-// The line has `request=`: gives its request the number, or names that request.
+// Handles `request=`: assigns the number to the line's request, or refers to that request.
 std::size_t LineParser::number_request(const Action& action, Op* out, std::size_t made) {
   const KindTraits& traits = traits_of(out->kind);
   if (names_one_request(out->kind) || traits.role == Role::start) return made;  // see request()
@@ -906,7 +906,7 @@ void LineParser::request(const Action& action, Op& op) {
     return;
   }
   if (at_hand().request >= 0) {
-    // A key may stand before it, for other readers; it is not used.
+    // A key may precede it for other readers; it is ignored.
     if (words.size() > 1) need(action, 3, 3);
     for (std::size_t i = 1; i < words.size(); ++i) whole(words[i], "argument");
     op.flags |= kNumbered;
@@ -924,7 +924,7 @@ void LineParser::request(const Action& action, Op& op) {
   need(action, 3, 3);
   const std::int64_t from = whole(words[1], "source");
   const std::int64_t to = whole(words[2], "destination");
-  if (from == kSimGridNull && to == kSimGridNull) {  // how SimGrid writes a collective's request
+  if (from == kSimGridNull && to == kSimGridNull) {  // SimGrid's form for a collective
     if (!completes) {
       fail(std::string(action.name) +
            " is not for the request of a collective; MPI allows only to wait for it or to test it");
@@ -940,8 +940,8 @@ void LineParser::request(const Action& action, Op& op) {
   op.tag = tag(words[3], true);
 }
 
-// `Start dst tag bytes type`, which SimGrid's tracer writes for a send and, then with this rank for
-// `dst`, for a receive. The type is that of the buffer, the size is already in bytes.
+// `Start dst tag bytes type`, which SimGrid's tracer writes for a send and, with this rank as
+// `dst`, for a receive. The type is that of the buffer; the size is already in bytes.
 void LineParser::started(Op& op) {
   const Words& words = calls_->scratch().words;
   const std::int64_t to = whole(words[1], "destination");
@@ -974,7 +974,7 @@ void LineParser::list_requests(Op& op) {
   if (at_hand().completed.data() == nullptr) op.call = calls_->intern(call);
 }
 
-// The requests that the call completed when it was recorded. The list is at hand.
+// The requests that the call completed when it was recorded. `call.arguments` contains the list.
 void LineParser::complete_requests(Op& op) {
   Call& call = calls_->scratch().call;
   if ((op.flags & kNumbered) == 0) fail("completed= needs a requests= that lists what it is of");

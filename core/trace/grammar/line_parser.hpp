@@ -1,4 +1,4 @@
-// How the lines of a trace are read: what all its ranks have in common.
+// Parses the lines of a trace: the rules shared by all its ranks, and the parser of one rank.
 #pragma once
 
 #include <cstdint>
@@ -22,25 +22,25 @@ struct TraceGrammar {
   Dialect dialect = Dialect::modern;  // never automatic
   bool mistaken_null_is_any = true;   // -333 in a receive
   bool keeps_locations = false;       // `location` lines keep their words (kHasLocation)
-  bool is_posix_layer = false;        // of lines with `layer=`, those of posix, not of mpi, count
+  bool is_posix_layer = false;        // of lines with `layer=`, read those of posix instead of mpi
   const Vocabulary* vocabulary = nullptr;
 };
 
-// One line of a trace, in whatever spelling, to operations.
+// Converts one line of a trace, in any spelling, to operations.
 
-// There may be a million parsers, so their state while they read a line is in the call table.
+// There may be a million parsers, so their state while parsing a line is kept in the call table.
 class LineParser {
  public:
-  // A line makes at most so many operations.
+  // Maximum number of operations per line.
   static constexpr std::size_t kMostOps = 4;
 
-  // `file` names the file in errors. All of them must outlive the parser.
+  // `file` is the file's name in errors. All arguments must outlive the parser.
   LineParser(const TraceGrammar& grammar, std::int32_t rank, const std::string& file,
              CallTable& calls)
       : grammar_(&grammar), file_(&file), calls_(&calls), rank_(rank) {}
 
-  // The operations of `line`, which has no newline, in `out`; their number. `cut`: the file ends
-  // with this line and without a newline. Throws TraceError.
+  // Writes the operations of `line`, which has no newline, to `out` and returns their number.
+  // `cut`: the file ends with this line, without a newline. Throws TraceError.
   std::size_t parse(std::string_view line, std::uint64_t number, bool cut, Op* out);
   // The same for a line without its rank.
   std::size_t parse_action(std::string_view line, std::uint64_t number, bool cut, Op* out);
@@ -48,9 +48,9 @@ class LineParser {
   const std::string& file() const { return *file_; }
   CallTable& calls() const { return *calls_; }
   bool double_default() const { return double_default_; }
-  // For lines that follow an `init` which this parser has not read.
+  // For lines after an `init` that this parser has not read.
   void set_double_default(bool is_double) { double_default_ = is_double; }
-  // True if a receive had -333 as its source; true if a message had a type of unknown width.
+  // True if a receive had source -333; true if a message had a type of unknown width.
   bool uses_mistaken_null() const { return uses_mistaken_null_; }
   bool uses_lost_type() const { return uses_lost_type_; }
 

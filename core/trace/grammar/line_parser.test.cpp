@@ -170,7 +170,7 @@ TEST("lines: blanks, tabs, carriage returns, comments") {
 }
 
 namespace {
-// Checks what is said about a line of rank 0 of 4.
+// Checks the error about a line of rank 0 of 4.
 void says(const char* line, std::string_view part, Dialect dialect = Dialect::modern) {
   std::string said;
   try {
@@ -259,7 +259,7 @@ using test::Sample;
 
 namespace {
 
-// True if a line makes an operation whose request has number 3, and one that gives the number.
+// True if a line creates an operation with a request and an operation that numbers the request 3.
 bool makes_two(const std::string& line, Kind kind, Kind number) {
   const Sample s({line});
   return s.ops.size() == 2 && s.ops[0].kind == kind && s.ops[1].kind == number &&

@@ -11,7 +11,7 @@ namespace tisim {
 
 namespace {
 
-// Drops a leading '+'; false for what is not a decimal number, such as inf, nan and 0x10.
+// Drops a leading '+'; false if the text is not a decimal number (inf, nan, 0x10, for example).
 bool trim_sign(std::string_view& text) {
   if (!text.empty() && text.front() == '+') {
     text.remove_prefix(1);
@@ -31,7 +31,7 @@ NumberFault read_real(std::string_view text, double& value) {
   const auto [stopped, error] = std::from_chars(text.data(), end, value);
   if (stopped != end || error == std::errc::invalid_argument) return NumberFault::not_a_number;
   if (error == std::errc::result_out_of_range) {
-    // from_chars does not tell too small, which is as good as zero, from too large.
+    // from_chars does not distinguish too small, which rounds to zero, from too large.
     if (text.find("e-") == text.npos && text.find("E-") == text.npos) return NumberFault::too_large;
     value = 0;
   }
@@ -48,7 +48,7 @@ NumberFault read_whole(std::string_view text, std::int64_t& value) {
   double real = 0;
   if (const NumberFault fault = read_real(text, real); fault != NumberFault::none) return fault;
   if (std::floor(real) != real) return NumberFault::not_whole;
-  // 2^63, which is not itself a 64-bit number, is a double.
+  // 2^63 is not a 64-bit integer but a double.
   constexpr double kLimit = -static_cast<double>(std::numeric_limits<std::int64_t>::min());
   if (real >= kLimit || real < -kLimit) return NumberFault::too_large;
   value = static_cast<std::int64_t>(real);

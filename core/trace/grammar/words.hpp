@@ -10,25 +10,24 @@ namespace tisim {
 
 enum class NumberFault : std::uint8_t { none, not_a_number, not_whole, too_large };
 
-// A whole number in whatever spelling (1e6 and 2.0 are whole).
+// Reads a whole number in any spelling (1e6 and 2.0 are whole).
 NumberFault read_whole(std::string_view text, std::int64_t& value);
 
-// A finite number, rounded correctly.
+// Reads a finite number, correctly rounded.
 NumberFault read_real(std::string_view text, double& value);
 
 // The words of a line, and errors about them.
 
-// The words of a line up to a comment.
+// Splits a line into words, up to a comment.
 void split_words(std::string_view line, std::vector<std::string_view>& words);
 
-// The rank at the start of a line. Throws TraceError when the line does not begin with a number.
+// The rank at the start of a line. Throws TraceError if the line does not begin with a number.
 std::int64_t leading_rank(std::string_view line, const std::string& file, std::uint64_t number);
 
-// A word of a trace as an error shows it: in quotes, without control bytes, shortened.
+// A word of a trace as shown in errors: in quotes, without control bytes, shortened.
 std::string quoted(std::string_view word);
 
-// Throws a TraceError about a line. When the line holds bytes that no text has, the error is about
-// them.
+// Throws a TraceError about a line. If the line contains control bytes, the error is about them.
 [[noreturn]] void fail_line(const std::string& file, std::uint64_t number, std::string_view line,
                             std::string message);
 

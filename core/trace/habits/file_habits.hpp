@@ -1,7 +1,7 @@
-// How programs use files, in the terms of Darshan: how large their reads and writes are, and
-// whether each one begins where the one before has ended.
+// How programs use files, in the terms of Darshan: the sizes of their reads and writes, and whether
+// each one begins where the previous one ended.
 //
-// Files that a trace names alike are summed up together: a million files `out.%05d` are one.
+// Files with the same name in the trace are summed up: a million files `out.%05d` are one.
 #pragma once
 
 #include <array>
@@ -19,39 +19,38 @@ inline constexpr std::array<std::int64_t, 9> kSizeBounds{
     100, 1'000, 10'000, 100'000, 1'000'000, 4'000'000, 10'000'000, 100'000'000, 1'000'000'000,
 };
 
-// Reads, or writes.
+// Reads or writes.
 struct AccessHabits {
   std::int64_t calls = 0;
   std::int64_t bytes = 0;
-  std::int64_t sequential =
-      0;  // that begin where the one before of the handle has ended, or behind
-  std::int64_t consecutive = 0;  // that begin just there
-  std::int64_t aligned = 0;      // that begin at a multiple of the alignment
+  std::int64_t sequential = 0;   // begin at or after the end of the handle's previous access
+  std::int64_t consecutive = 0;  // begin exactly there
+  std::int64_t aligned = 0;      // begin at a multiple of the alignment
   std::array<std::int64_t, kSizeBounds.size() + 1> sizes{};  // calls of each class
 };
 
 // Files with one name on one file system.
 struct FileUse {
-  std::string name;               // as the trace has it; empty: all files beyond the most
+  std::string name;               // as in the trace; empty: all files beyond kMost
   std::int32_t file_system = -1;  // -1: on disks of hosts
   std::int64_t alignment = 0;     // bytes
   std::int64_t opens = 0;
-  double seconds = 0.0;  // that reads and writes took
+  double seconds = 0.0;  // spent in reads and writes
   AccessHabits reads, writes;
 };
 
 class FileHabits {
  public:
-  // So many names are told apart; the files of further ones are one use.
+  // Maximum number of names kept apart; files with further names are counted together.
   static constexpr std::size_t kMost = 256;
 
-  // Where the last accesses of an open file have ended.
+  // End offsets of the last accesses of an open file.
   struct Ends {
     std::int32_t use = -1;
     std::int64_t read = -1, written = -1;
   };
 
-  // A file is opened.
+  // Counts an open of a file.
   Ends open(const std::string& name, std::int32_t file_system, std::int64_t alignment) {
     const std::string key = name + '\0' + std::to_string(file_system);
     auto entry = numbers_.find(key);
@@ -68,7 +67,7 @@ class FileHabits {
     return {.use = entry->second};
   }
 
-  // `behind` is the offset behind the last byte: with holes, more than the offset and the bytes.
+  // `behind` is the offset after the last byte: with holes, more than offset plus bytes.
   void access(Ends& ends, bool writes, std::int64_t offset, std::int64_t bytes,
               std::int64_t behind) {
     if (ends.use < 0) return;

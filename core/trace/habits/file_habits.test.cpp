@@ -41,7 +41,7 @@ TEST("file habits: handles are apart, names on one file system together") {
   FileHabits::Ends first = habits.open("a", -1, 4096);
   FileHabits::Ends second = habits.open("a", -1, 4096);
   habits.access(first, false, 0, 10, 10);
-  habits.access(second, false, 10, 10, 20);  // the first one of its handle
+  habits.access(second, false, 10, 10, 20);  // the first access of its handle
   CHECK(habits.uses().size() == 1);
   CHECK(habits.uses().front().opens == 2);
   CHECK(habits.uses().front().reads.consecutive == 0);

@@ -23,8 +23,8 @@ bool after(TypeDefault effect, bool before) {
   return effect == TypeDefault::kept ? before : effect == TypeDefault::doubles;
 }
 
-// The first and the last call of each rule, and what is the default type behind it when it was
-// bytes or double before.
+// The first and last call of each rule, and the default type after it if that was bytes or double
+// before.
 class RuleEnds {
  public:
   struct Ends {
@@ -62,7 +62,7 @@ class RuleEnds {
 class ContextCounts {
  public:
   void add(std::uint32_t before, std::uint32_t call, bool double_default, std::uint64_t times) {
-    // Calls and rules have numbers below 2^31.
+    // Numbers of calls and rules are below 2^31.
     const std::uint64_t key = std::uint64_t{before} << 32 | call << 1 | (double_default ? 1 : 0);
     times_[key] += times;
   }
@@ -93,7 +93,7 @@ std::vector<CallContext> contexts_of(const tit::Grammar& grammar,
   ContextCounts counts;
   if (grammar.rules[0].empty()) return {};
   counts.add(0, ends.of(grammar.rules[0].front()).first, false, 1);
-  // How often each rule is followed while bytes, or doubles, are the default.
+  // How often each rule occurs while the default type is bytes or double.
   std::vector<std::array<std::uint64_t, 2>> uses(grammar.rules.size());
   uses[0][0] = 1;
   std::vector<std::uint32_t> order = grammar.used_first();
@@ -112,7 +112,7 @@ std::vector<CallContext> contexts_of(const tit::Grammar& grammar,
         // The context of the rule's own first call is counted where the rule is used.
         if (before > 0) counts.add(before, inner.first, state, times);
         follow(item, state, times);
-        // From its second time on, an item leaves the default as it finds it.
+        // From its second repetition on, an item leaves the default type unchanged.
         state = inner.after[state ? 1 : 0];
         if (item.exponent > 1) {
           const std::uint64_t again = times * (item.exponent - 1);
@@ -138,7 +138,7 @@ std::uint32_t last_call_of(const tit::Grammar& grammar) {
 
 namespace {
 
-constexpr std::size_t kMostCalls = 4096;  // in the table of calls until it is made anew
+constexpr std::size_t kMostCalls = 4096;  // calls in the table before it is cleared
 
 std::int64_t bytes_of(std::span<const double> counts, std::int64_t width) {
   constexpr double kMost = 0x1p62;
@@ -203,14 +203,14 @@ void CallReader::measure(const Op& op, CallMeaning& meaning) const {
   if (has_collective_call(op.kind)) {
     measure_collective((*calls_)[static_cast<std::uint32_t>(op.call)], meaning);
   } else if (form == Form::send || form == Form::sendrecv || form == Form::receive) {
-    // A receive of unknown size has none.
+    // A receive of unspecified size has no size.
     meaning.has_size = op.bytes >= 0;
     meaning.size = std::max<std::int64_t>(op.bytes, 0);
-    // Calls that make a persistent request send nothing yet: its start does.
+    // Calls that create a persistent request send nothing yet: its start does.
     meaning.sends = sends(op.kind) && op.peer != kProcNull;
   } else if (op.kind == Kind::window &&
              window_traits_of(operation_of(op, *calls_)).form == WindowForm::access) {
-    // An access of a window is a message of its origin.
+    // An access to a window is a message of its origin.
     meaning.has_size = true;
     meaning.size = op.bytes;
     meaning.sends = op.peer >= 0;
@@ -219,7 +219,7 @@ void CallReader::measure(const Op& op, CallMeaning& meaning) const {
 
 void CallReader::measure_collective(const Call& call, CallMeaning& meaning) const {
   const CollectiveCall decoded(call, grammar_.ranks);
-  // One on a communicator whose size is not known here need not fit.
+  // A call on a communicator of unknown size need not fit.
   if (!decoded.fits || call.operation == Operation::barrier) return;
   meaning.has_size = true;
   if (is_among_neighbours(call.operation)) {
@@ -238,7 +238,7 @@ bool is_same_on_all_ranks(const tit::TraceTables& tables, const tit::Signature& 
   for (std::size_t hole = 0; hole < signature.arguments.size(); ++hole) {
     const tit::Mode mode = signature.arguments[hole].mode;
     if (mode == tit::Mode::constant || shape.is_rank(hole)) continue;
-    // How far apart lines stand in a merged file changes nothing.
+    // The distance of lines in a merged file is irrelevant.
     if (shape.holes[hole].mark != tit::kStepMark) return false;
   }
   return true;

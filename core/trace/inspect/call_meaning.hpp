@@ -1,4 +1,4 @@
-// Meaning of a call: its action, sizes and peers, and the context it is in.
+// The meaning of a call: its action, sizes and peers, and its context.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,25 @@
 
 namespace tisim {
 
-// How often a rank makes each of its calls, and behind which other one, from its grammar.
+// How often a rank makes each of its calls, and after which other call, derived from its grammar.
 
-// The effect of a call on the type of collectives that name none.
+// Effect of a call on the type of collectives that do not specify one.
 enum class TypeDefault : std::uint8_t { kept, bytes, doubles };
 
-// A call directly behind another.
+// A call directly after another.
 struct CallContext {
-  std::uint32_t before = 0;     // the call before it plus 1; 0 at the beginning
+  std::uint32_t before = 0;     // the previous call plus 1; 0 at the beginning
   std::uint32_t call = 0;       // its number in the class
-  bool double_default = false;  // whether double is the type of collectives that name none
+  bool double_default = false;  // whether double is the type of collectives that do not specify one
   std::uint64_t times = 0;
 };
 
-// All contexts of a grammar, in the order of `before` and `call`. Takes time in proportion to the
-// items of the grammar, however long its sequence is. `effects`: one a call.
+// All contexts of a grammar, ordered by `before` and `call`. The time is proportional to the items
+// of the grammar, not to the length of its sequence. `effects`: one per call.
 std::vector<CallContext> contexts_of(const tit::Grammar& grammar,
                                      const std::vector<TypeDefault>& effects);
 
-// The call that ends the sequence, plus 1; 0 when it is empty.
+// The last call of the sequence, plus 1; 0 if it is empty.
 std::uint32_t last_call_of(const tit::Grammar& grammar);
 
 // The meaning of a call of a packed trace: its action, its messages, its size.
@@ -41,26 +41,26 @@ struct CallMeaning {
     comment,  // no action
     action,
     computation,
-    unreadable,  // an action of the user's own, or a mistake
+    unreadable,  // an action of the user's own, or an error
   };
 
   Role role = Role::comment;
   std::string action = {};  // its name
   bool has_size = false;
-  bool sends = false;     // a message of `size` to another rank; not of collectives
-  std::int64_t size = 0;  // bytes that it sends, or of its buffer; of a collective, a rank's part
-  double amount = 0;      // flops that the line itself computes; seconds of a sleep
+  bool sends = false;     // sends a message of `size` to another rank; false for collectives
+  std::int64_t size = 0;  // bytes sent, or size of the buffer; for a collective, a rank's part
+  double amount = 0;      // flops computed by the line itself; seconds of a sleep
   TypeDefault effect = TypeDefault::kept;
 };
 
-// Finds out by parsing the line of a call.
+// Determines the meaning by parsing the line of a call.
 class CallReader {
  public:
   // Both must outlive it.
   CallReader(const PackedFile& file, const TraceGrammar& grammar)
       : file_(file), grammar_(grammar), calls_(std::make_unique<CallTable>()) {}
 
-  // Meaning of the call of `signature` with `numbers` in its holes, on `rank`.
+  // Meaning of a call with `signature` and `numbers` in its holes, on `rank`.
   CallMeaning read(std::uint32_t signature, const std::vector<std::int64_t>& numbers,
                    std::int32_t rank, bool double_default);
 
@@ -75,7 +75,7 @@ class CallReader {
   std::unique_ptr<CallTable> calls_;
 };
 
-// True if a call of the class means the same on all its ranks, except for its peers.
+// True if a call of the class has the same meaning on all its ranks, apart from its peers.
 bool is_same_on_all_ranks(const tit::TraceTables& tables, const tit::Signature& signature);
 bool has_columns(const tit::Signature& signature);
 

@@ -9,7 +9,7 @@
 
 namespace tisim {
 
-// Contexts counted by rule against those of the sequence itself.
+// Contexts counted by rule, compared with those of the expanded sequence.
 
 namespace {
 

@@ -58,7 +58,7 @@ std::vector<std::string> module_comments(const tit::TraceTables& tables) {
   std::vector<std::string> comments;
   for (const tit::Shape& shape : tables.shapes) {
     const std::size_t start = shape.text.find(kModuleComment);
-    if (start <= 1) comments.push_back(shape.text.substr(start));  // behind a mark, or not
+    if (start <= 1) comments.push_back(shape.text.substr(start));  // possibly after a mark
   }
   return comments;
 }

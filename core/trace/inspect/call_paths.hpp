@@ -1,4 +1,4 @@
-// Where in the program calls are made: the call paths of a recorded trace, and their calls.
+// Where in the program calls are made: the call paths of a recorded trace and their calls.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +13,27 @@
 namespace tisim {
 
 struct CallPathSummary {
-  std::string path;    // as it was recorded
-  std::string action;  // that is called there
+  std::string path;    // as recorded
+  std::string action;  // called there
   std::uint64_t calls = 0;
 };
 
-// Counts the calls of each path by rule, not one by one.
+// Counts the calls of each path by rule instead of one by one.
 class CallPathCounter {
  public:
   // `file` must outlive it.
   explicit CallPathCounter(const PackedFile& file) : file_(file) {}
 
-  // Takes the calls of a class, which `counter` has counted.
+  // Adds the calls of a class, which `counter` has counted.
   void take(std::uint32_t rank_class, const ClassCounter& counter);
   std::vector<CallPathSummary> summaries() const;
 
  private:
   const PackedFile& file_;
-  std::map<std::pair<std::int64_t, std::string>, std::uint64_t> calls_;  // of path and action
+  std::map<std::pair<std::int64_t, std::string>, std::uint64_t> calls_;  // by path and action
 };
 
-// The comments of a recorded trace that say which files call paths name.
+// The comments of a recorded trace on the files that call paths refer to.
 std::vector<std::string> module_comments(const tit::TraceTables& tables);
 
 }  // namespace tisim

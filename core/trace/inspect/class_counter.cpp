@@ -13,7 +13,7 @@ namespace tisim {
 
 namespace {
 
-// The paths of the calls of one class.
+// The call paths of one class.
 class ClassPaths {
  public:
   ClassPaths(const PackedFile& file, std::uint32_t rank_class)
@@ -86,7 +86,7 @@ ClassCounter::ClassCounter(const PackedFile& file, std::uint32_t rank_class, Cal
   }
 }
 
-// The site of a call; calls without a line stand for the end.
+// The site of a call; calls without a line belong to the end.
 std::size_t ClassCounter::site(std::uint32_t call) const {
   if (tables_.signatures[signature(call)].shape == tit::kSilentShape) return sites_.end();
   return sites_.of(number_, call);
@@ -142,7 +142,7 @@ bool ClassCounter::has_same_requests() const {
   });
 }
 
-// The sizes of a call that differ from rank to rank. Ranks that only have other peers are parsed
+// Counts the sizes of a call that differ between ranks. Ranks that differ only in peers are parsed
 // together.
 void ClassCounter::count_by_rank(std::uint32_t call) {
   constexpr std::size_t kMostKept = 4096;
@@ -168,7 +168,7 @@ void ClassCounter::count_by_rank(std::uint32_t call) {
     program_.numbers(call, position, numbers_);
     key.clear();
     for (std::size_t hole = 0; hole < numbers_.size(); ++hole) {
-      // Only peers below 0 differ: they are words.
+      // Only negative peers matter: they are special values.
       const std::int64_t number = numbers_[hole];
       key.push_back(shape.is_rank(hole) ? std::min<std::int64_t>(number, 0) : number);
     }
@@ -178,7 +178,7 @@ void ClassCounter::count_by_rank(std::uint32_t call) {
   take_all();
 }
 
-// Computations that are calls of the grammar: each belongs to the call behind it.
+// Counts computations that are calls of the grammar: each belongs to the call after it.
 void ClassCounter::count_computations(const std::vector<CallContext>& contexts) {
   const auto is_computation = [&](std::uint32_t call) {
     return !uses_[call].columns && meaning(call, false).role == CallMeaning::Role::computation;
@@ -216,7 +216,7 @@ std::uint32_t ClassCounter::first_site(std::uint32_t before, std::uint32_t call)
   return file_.site_table().find(kind, tables_.kinds[signature(call)]);
 }
 
-// Values of columns that are the same each time stand in the tables, once for each context.
+// Counts column values that never change; the tables contain them once per context.
 void ClassCounter::count_constant_columns(const std::vector<CallContext>& contexts) {
   if (without_values_.empty()) return;
   for (const CallContext& context : contexts) {
@@ -261,7 +261,7 @@ void ClassCounter::read_column(std::uint32_t position) {
   const std::int32_t rank = ranks_[position];
   PackedCalls calls(file_, rank, false);
   bool doubles = false;
-  std::optional<double> pending;  // a computation whose call comes next
+  std::optional<double> pending;  // a computation followed by its call
   while (calls.next()) {
     const std::uint32_t call = calls.place();
     const CallUse& use = uses_[call];

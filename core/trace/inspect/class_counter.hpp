@@ -18,23 +18,23 @@
 
 namespace tisim {
 
-// Where in a program its calls are made, as far as the trace says so.
+// Where in a program its calls are made, as far as the trace records it.
 
-// Numbers the sites of a trace: calls of one kind with the same call path. A path that differs from
-// rank to rank of a class counts as none.
+// Numbers the sites of a trace: calls of one kind with the same call path. A path that differs
+// between the ranks of a class counts as none.
 class CallSites {
  public:
   // `file` must outlive it. Throws TraceError.
   explicit CallSites(const PackedFile& file);
 
   std::size_t count() const { return sites_.size(); }
-  // Stands for the end of a rank's trace.
+  // The site that represents the end of a rank's trace.
   std::size_t end() const { return sites_.size(); }
   std::size_t of(std::uint32_t rank_class, std::uint32_t call) const {
     return numbers_[rank_class][call];
   }
   std::uint32_t kind_of(std::size_t site) const { return sites_[site].first; }
-  // Callers first; empty: it is not known.
+  // Callers first; empty if unknown.
   std::string_view path_of(std::size_t site) const { return sites_[site].second; }
 
  private:
@@ -42,34 +42,34 @@ class CallSites {
   std::vector<std::vector<std::size_t>> numbers_;                  // of the calls of each class
 };
 
-// Counts what the ranks of a class do, from the grammar of the class.
+// Counts the calls of a class of ranks, based on its grammar.
 
-// Calls are counted by rule. Only values that stand in a column of a rank are read one by one.
+// Calls are counted by rule. Only values in a rank's column are read one by one.
 class ClassCounter {
  public:
   // All must outlive it.
   ClassCounter(const PackedFile& file, std::uint32_t rank_class, CallReader& reader,
                const CallSites& sites, Statistics& into);
 
-  // Counts the calls of all ranks of the class, with their sizes and volumes but for those in
-  // columns that vary. Throws TraceError.
+  // Counts the calls of all ranks of the class with their sizes and volumes, except for varying
+  // values in columns. Throws TraceError.
   void count();
-  // The ranks that have such columns.
+  // The ranks with such columns.
   const std::vector<std::uint32_t>& positions_with_values() const { return with_values_; }
-  // How often a rank of the class makes a call, and its action; empty: it is none.
+  // How often a rank of the class makes a call, and the call's action; empty if it has none.
   std::uint64_t times(std::uint32_t call) const {
     return uses_[call].times[0] + uses_[call].times[1];
   }
   const std::string& action(std::uint32_t call) const { return uses_[call].meanings[0]->action; }
-  // True if the class starts persistent requests; true if it makes them alike on all its ranks.
+  // True if the class starts persistent requests; true if all its ranks create the same ones.
   bool starts_requests() const;
   bool has_same_requests() const;
-  // Takes sizes and volumes from the column of the rank at a position of the class.
+  // Adds sizes and volumes from the column of the rank at a position in the class.
   void read_column(std::uint32_t position);
 
  private:
   struct CallUse {
-    std::array<std::uint64_t, 2> times{};  // while bytes, doubles are the default type
+    std::array<std::uint64_t, 2> times{};  // while the default type is bytes, double
     std::array<std::optional<CallMeaning>, 2> meanings{};
     bool same = true;  // on all ranks
     bool columns = false;

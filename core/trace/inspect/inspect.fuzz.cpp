@@ -1,4 +1,4 @@
-// Any bytes as the sections of a packed trace, inspected.
+// Inspects arbitrary bytes as the sections of a packed trace.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -11,7 +11,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tisim;
-  // Values in columns are read one by one, and a trace of few bytes may have 2^62 calls.
+  // Column values are read one by one, and a trace of few bytes may have 2^62 calls.
   constexpr std::uint64_t kMostCalls = 10'000;
   constexpr std::int32_t kMostRanks = 1000;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (file.ranks() > kMostRanks) return 0;
     inspect(file, file.calls() <= kMostCalls);
   } catch (const TraceError&) {
-    // Refuses what is not a packed trace.
+    // Input that is not a packed trace is refused.
   }
   return 0;
 }

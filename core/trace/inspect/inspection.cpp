@@ -71,7 +71,7 @@ void append_site_argument(const tit::Shape& shape, std::size_t hole, const tit::
   }
 }
 
-// The text of a shape; `append(hole, text)` writes what stands in a hole.
+// The text of a shape; `append(hole, text)` writes the contents of a hole.
 template <class Append>
 std::string filled(const tit::Shape& shape, Append append) {
   std::string out;
@@ -122,9 +122,9 @@ std::string site_text(const tit::TraceTables& tables, std::uint32_t signature) {
   });
 }
 
-// The messages of persistent requests, which depend on what a rank has started before.
+// Messages of persistent requests, which depend on the requests that a rank has started before.
 
-// Reads the ranks that start persistent requests call by call: these are few.
+// Reads the ranks that start persistent requests call by call: they are few.
 class StartedMessages {
  public:
   // `file` must outlive it.
@@ -135,7 +135,7 @@ class StartedMessages {
 
  private:
   const PackedFile& file_;
-  std::shared_ptr<const TraceSet> set_;  // the same file, opened when it is needed
+  std::shared_ptr<const TraceSet> set_;  // the same file, opened on demand
   std::optional<Communicators> communicators_;
 };
 
@@ -234,7 +234,7 @@ class Inspector {
       actions.push_back(counter.action(call));
       const std::uint32_t signature = made.signatures[call];
       signature_calls_[signature] += counter.times(call) * file_.ranks_of(number).size();
-      // Several calls of a class may have one signature, with other vectors.
+      // Several calls of a class may have one signature but different vectors.
       if (signature_seen_[signature] == number + 1) continue;
       signature_seen_[signature] = number + 1;
       signature_classes_[signature] += 1;
@@ -330,7 +330,7 @@ class Inspector {
                  [](const LoopSummary& summary) { return summary.loop.all_calls(); });
   }
 
-  // Signatures that differ only in how far lines stand apart in a merged file have one text.
+  // Signatures that differ only in the distance of lines in a merged file have the same text.
   void finish_signatures() {
     std::map<std::string, SignatureSummary> by_text;
     for (std::uint32_t i = 0; i < tables_.signatures.size(); ++i) {
@@ -387,7 +387,7 @@ class Inspector {
   std::vector<std::uint64_t> signature_calls_;
   std::vector<std::uint64_t> signature_classes_;
   std::vector<std::uint64_t> signature_ranks_;
-  std::vector<std::uint32_t> signature_seen_;  // in which class last, plus 1
+  std::vector<std::uint32_t> signature_seen_;  // the last class, plus 1
   std::map<
       std::tuple<std::uint64_t, std::uint64_t, std::vector<std::pair<std::string, std::uint64_t>>>,
       LoopInClasses>

@@ -1,4 +1,4 @@
-// An application by the structure of its packed trace, without replaying it.
+// Summary of an application from the structure of its packed trace, without a replay.
 #pragma once
 
 #include <array>
@@ -17,20 +17,20 @@
 
 namespace tisim {
 
-// Calls as people read them, without the numbers that differ.
+// Calls in readable form, without the numbers that differ.
 
-// A call as its class makes it: "send rank+1 0 8192"; "<by rank>" stands for a number of each
-// rank's own, "*" for one that differs from time to time.
+// A call as its class makes it: "send rank+1 0 8192"; "<by rank>" replaces a number that each rank
+// has its own of, "*" one that varies over time.
 std::string signature_text(const tit::TraceTables& tables, std::uint32_t signature);
 
-// A call without its peers: "send <peer> 0 8192". Signatures of one kind have one text.
+// A call without its peers: "send <peer> 0 8192". Signatures of one kind have the same text.
 std::string site_text(const tit::TraceTables& tables, std::uint32_t signature);
 
-// Ranks that do the same.
+// Ranks with the same calls.
 struct ClassSummary {
   std::uint32_t number = 0;
   std::uint64_t ranks = 0;
-  // First and last ranks of the first stretches of them, and how many stretches there are.
+  // First and last ranks of the first contiguous ranges of them, and the number of ranges.
   std::vector<std::pair<std::int32_t, std::int32_t>> stretches;
   std::uint64_t stretch_count = 0;
   std::uint64_t calls = 0;     // of one rank
@@ -43,9 +43,9 @@ struct ClassSummary {
 
 // The same loop in any number of classes.
 struct LoopSummary {
-  ProgramLoop loop;           // of the first of the classes; `entered` is a sum over all ranks
-  std::uint64_t classes = 0;  // that have it
-  std::uint64_t ranks = 0;    // of these
+  ProgramLoop loop;           // of the first class; `entered` is summed over all ranks
+  std::uint64_t classes = 0;  // classes with this loop
+  std::uint64_t ranks = 0;    // ranks of these classes
 };
 
 struct SignatureSummary {
@@ -57,31 +57,31 @@ struct SignatureSummary {
 
 struct SiteSummary {
   std::string text;  // empty: the end of a rank's trace
-  std::string path;  // of the call in the program; empty: the trace does not say it
+  std::string path;  // call path in the program; empty if the trace lacks it
   SiteTotal total;
 };
 
 struct Inspection {
   std::vector<tit::Section> sections;  // without their bytes
-  // The size of the grammars, and of the vectors of numbers by rank, before they are compressed.
+  // Uncompressed sizes of the grammars and of the vectors of numbers by rank.
   std::uint64_t grammar_bytes = 0;
   std::uint64_t vector_bytes = 0;
 
   std::int32_t ranks = 0;
   std::uint64_t actions = 0;
   std::uint64_t comments = 0;
-  std::uint64_t unreadable = 0;  // actions that are not known, or lines that are wrong
-  // True if all sizes and volumes are counted; else those in columns are not.
+  std::uint64_t unreadable = 0;  // unknown actions or invalid lines
+  // True if all sizes and volumes are counted; else those in columns are missing.
   bool complete = false;
   std::vector<std::pair<std::string, ActionTotal>> by_action;
 
-  // Sorted by number of calls, the largest first, and cut; `class_count` and so on are the totals.
+  // Sorted by number of calls, largest first, and cut; `class_count` and so on are the totals.
   std::vector<ClassSummary> classes;
   std::vector<LoopSummary> loops;
   std::vector<SignatureSummary> signatures;
   std::vector<SiteSummary> sites;
   std::vector<CallPathSummary> call_paths;
-  std::vector<std::string> modules;  // the comments on the files that call paths name
+  std::vector<std::string> modules;  // the comments on the files that call paths refer to
   std::uint64_t class_count = 0;
   std::uint64_t loop_count = 0;
   std::uint64_t signature_count = 0;
@@ -89,7 +89,7 @@ struct Inspection {
   std::uint64_t call_path_count = 0;
 };
 
-// `with_columns`: also values that stand in columns, which are read one by one. Throws TraceError.
+// `with_columns`: also reads values in columns, one by one. Throws TraceError.
 Inspection inspect(const PackedFile& file, bool with_columns, const Progress& progress = {});
 
 }  // namespace tisim

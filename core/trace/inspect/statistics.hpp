@@ -1,4 +1,4 @@
-// Sums and histograms of what the calls of a trace do, by action and by call site.
+// Sums and histograms of the calls of a trace, by action and by call site.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ namespace tisim {
 
 // Distribution of non-negative values.
 struct Distribution {
-  // Bin 0 holds values below 1, bin i those from 2^(i - 1) up to 2^i; the last one all above.
+  // Bin 0 counts values below 1, bin i those in [2^(i - 1), 2^i); the last bin all above.
   static constexpr std::size_t kBins = 81;
 
   std::uint64_t count = 0;
@@ -27,37 +27,37 @@ struct Distribution {
   void take(double value, std::uint64_t times);
 };
 
-// Totals of all calls of one action.
+// Totals of all calls of an action.
 struct ActionTotal {
   std::uint64_t actions = 0;
-  std::uint64_t messages = 0;  // that they send from rank to rank; not those of collectives
+  std::uint64_t messages = 0;  // point-to-point only, without those of collectives
   std::uint64_t bytes = 0;     // of those messages
   double amount = 0;           // flops, or seconds of sleep
 };
 
-// A call site: calls of one action with equal arguments, whatever their peers are, that are made at
-// one place of the program, where the trace says so.
+// A call site: calls of one action with equal arguments apart from their peers, at one place of the
+// program if the trace records it.
 struct SiteTotal {
   std::uint64_t calls = 0;
-  Distribution bytes;    // of each call that has a size
+  Distribution bytes;    // of each call with a size
   Distribution volumes;  // computed directly before a call
 };
 
 class Statistics {
  public:
-  // Sites are numbered below `sites`; the last one stands for the end of a rank's trace.
+  // Sites are numbered below `sites`; the last one represents the end of a rank's trace.
   explicit Statistics(std::size_t sites) : sites_(sites), compute_(&actions_["compute"]) {}
 
-  // So many calls at `site`, without their sizes and volumes; then these.
+  // Counts `times` calls at `site` without their sizes and volumes; measure_call() adds these.
   void count_call(std::size_t site, const CallMeaning& meaning, std::uint64_t times);
   void measure_call(std::size_t site, const CallMeaning& meaning, std::uint64_t times);
-  // A message that an action sends, besides what is measured.
+  // Adds a message sent by an action in addition to the measured ones.
   void take_message(std::string_view action, std::int64_t bytes, std::uint64_t times) {
     ActionTotal& total = actions_[std::string(action)];
     total.messages += times;
     total.bytes += static_cast<std::uint64_t>(bytes) * times;
   }
-  // A computation before a call at `site`.
+  // Adds a computation before a call at `site`.
   void take_volume(std::size_t site, double amount, std::uint64_t times) {
     compute_->amount += amount * static_cast<double>(times);
     sites_[site].volumes.take(amount, times);
@@ -67,7 +67,7 @@ class Statistics {
   const std::map<std::string, ActionTotal>& actions() const { return actions_; }
   const std::vector<SiteTotal>& sites() const { return sites_; }
   std::uint64_t comments() const { return comments_; }
-  // Calls of actions that are not known here, or of lines that are wrong.
+  // Calls of unknown actions, or invalid lines.
   std::uint64_t unreadable() const { return unreadable_; }
 
  private:

@@ -53,7 +53,7 @@ std::vector<ProgramLoop> ProgramStructure::loops(std::size_t most, std::uint64_t
 }
 
 void ProgramStructure::name_actions(tit::Item item, ProgramLoop& loop) const {
-  // Calls are numbered in the order in which a rank makes them first.
+  // Calls are numbered in the order of their first occurrence on a rank.
   std::map<std::uint32_t, std::uint64_t> times;
   if (!item.is_rule()) {
     times[item.number()] = 1;
@@ -87,7 +87,7 @@ std::vector<OutlineLine> ProgramStructure::outline(std::size_t most) const {
   return lines;
 }
 
-// Rules that are not repeated where they stand are spelled out.
+// Rules that are not repeated are expanded in place.
 void ProgramStructure::add_lines(std::uint32_t rule, std::uint32_t depth, std::size_t most,
                                  std::vector<OutlineLine>& lines) const {
   const std::vector<tit::Item>& items = class_.grammar.rules[rule];

@@ -15,12 +15,12 @@ namespace {
 
 constexpr std::int64_t kPage = 4096;
 
-// The handles of one rank.
+// The open files of one rank.
 class RankFiles {
  public:
   explicit RankFiles(FileHabits& habits) : habits_(habits) {}
 
-  // Takes the operation of a walk, and those behind it that belong to the same call.
+  // Takes the operation of a walk and those after it that belong to the same call.
   void take(RankWalk& walk) {
     const Op op = walk.op();
     if (op.kind != Kind::file) return;
@@ -54,7 +54,7 @@ class RankFiles {
   struct OpenFile {
     FileHabits::Ends ends;
     std::int64_t position = 0;
-    std::int64_t end = 0;  // of what the rank has read or written
+    std::int64_t end = 0;  // of the rank's own accesses
     std::optional<FileView> view;
   };
 

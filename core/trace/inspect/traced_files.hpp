@@ -1,4 +1,4 @@
-// How the ranks of a trace use files, without replaying it.
+// Use of files by the ranks of a trace, without a replay.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,10 @@
 
 namespace tisim {
 
-// Reads the operations of all ranks. What others do to a file is not known: appended writes, and
-// those at a position that all ranks share, count as each rank's own; the end of a file is the
-// largest offset that the rank itself has come to. File systems are not known either: calls are
-// aligned at pages. Throws TraceError.
+// Reads the operations of all ranks. The accesses of other ranks to a file are unknown: appended
+// writes and those at a shared position count as each rank's own; the end of a file is the largest
+// offset that the rank itself has reached. File systems are unknown too: calls are aligned to
+// pages. Throws TraceError.
 std::vector<FileUse> traced_files(const TraceSet& set, const Progress& progress);
 
 }  // namespace tisim

@@ -7,15 +7,15 @@
 
 namespace tisim {
 
-// A function that is entered again from the same caller is found without the table, where no
-// other was entered from there in between.
+// Entering the same function again from a caller needs no table lookup, unless the caller has
+// entered another one in between.
 class CallTree {
  public:
-  // Deeper functions count as those that called them: a runaway recursion is not a tree to keep.
+  // Deeper functions count as their callers: a runaway recursion is not worth a tree.
   static constexpr std::uint32_t kDeepest = 512;
 
   struct Node {
-    std::uint32_t parent;  // the caller; the root stands for no function, and is its own parent
+    std::uint32_t parent;  // the caller; the root represents no function and is its own parent
     std::uint32_t region;
   };
 
@@ -54,7 +54,7 @@ class CallTree {
   std::uint32_t here_ = kRoot;
   std::uint32_t depth_ = 0;
   std::vector<Node> nodes_{{kRoot, 0}};
-  std::vector<std::uint32_t> last_callees_{kRoot};  // of each node; the root: none yet
+  std::vector<std::uint32_t> last_callees_{kRoot};  // of each node; the root if none yet
   std::unordered_map<std::uint64_t, std::uint32_t> numbers_;
 };
 

@@ -1,5 +1,5 @@
-// The functions that OTF2's library calls. Their types are those of OTF2_GlobalEvtReaderCallbacks.h
-// without their last arguments where nothing needs these.
+// The functions that OTF2's library calls. Their types are those of
+// OTF2_GlobalEvtReaderCallbacks.h, without trailing arguments that are not needed.
 #include "trace/otf2/calls.hpp"
 
 namespace tisim {
@@ -9,7 +9,7 @@ namespace {
 // OTF2_CALLBACK_SUCCESS and OTF2_CALLBACK_INTERRUPT.
 constexpr int kGoOn = 0, kStop = 1;
 
-// No exception may pass through the library.
+// Exceptions must not propagate through the library.
 template <class Do>
 int call(void* data, Do what) {
   try {
@@ -27,13 +27,13 @@ using U64 = std::uint64_t;
 using Location = U64;
 using Time = U64;
 
-// The method of the collector that takes the time and the fields of an event.
+// Calls a method of the collector with the time and the fields of an event.
 template <auto kMethod, class... Fields>
 int timed(Location, Time time, void* data, void*, Fields... fields) {
   return call(data, [=](Otf2Calls& calls) { (calls.*kMethod)(time, fields...); });
 }
 
-// That which takes the fields alone.
+// Calls a method of the collector with the fields alone.
 template <auto kMethod, class... Fields>
 int untimed(Location, Time, void* data, void*, Fields... fields) {
   return call(data, [=](Otf2Calls& calls) { (calls.*kMethod)(fields...); });

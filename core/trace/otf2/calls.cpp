@@ -89,7 +89,7 @@ void Otf2Calls::leave(std::uint64_t time, std::uint32_t region) {
   restart(time);
 }
 
-// What the rank has computed since the call before, if it computes.
+// The rank's computation since the previous call, if it computes.
 std::int64_t Otf2Calls::computed_until(std::uint64_t time) {
   const std::int64_t held = std::exchange(held_, kNotComputed);
   if (!computes_) return held;
@@ -99,7 +99,7 @@ std::int64_t Otf2Calls::computed_until(std::uint64_t time) {
   return held == kNotComputed ? amount : held + amount;
 }
 
-// Outside of all calls, what is computed up to here is before what comes next.
+// Outside of all calls, the computation up to here belongs before the next call.
 void Otf2Calls::hold(std::uint64_t time) {
   if (!open_.empty()) return;
   held_ = computed_until(time);
@@ -219,7 +219,7 @@ void Otf2Calls::icollective(std::uint32_t operation, std::uint32_t comm, std::ui
 
 void Otf2Calls::io_create(std::uint64_t time, std::uint32_t handle, std::uint32_t mode,
                           std::uint32_t creation, std::uint32_t status) {
-  constexpr std::uint32_t kReadWrite = 2;  // OTF2_IO_ACCESS_MODE_*: further ones are of programs
+  constexpr std::uint32_t kReadWrite = 2;  // OTF2_IO_ACCESS_MODE_*; larger ones are of programs
   if (has_files()) ++event_;
   if (handles_.count(handle) == 0 || mode > kReadWrite) return;
   const std::uint64_t before = open_files_.release(handle);
@@ -434,7 +434,7 @@ void Otf2Calls::fill(const Slot& slot, RecordKind kind,
   std::uint64_t* words = (is_here ? words_.data() : pending->words.data()) + slot.word;
   words[0] = static_cast<std::uint64_t>(kind);
   std::copy(fields.begin(), fields.end(), words + 1);
-  // A number says nothing where there is no line.
+  // A number without a line carries no information.
   if (kind == RecordKind::nothing) words[kRecordKinds[0].fields] = 0;
   if (is_here) {
     --slots_here_;
@@ -444,8 +444,8 @@ void Otf2Calls::fill(const Slot& slot, RecordKind kind,
   }
 }
 
-// Collectives with a size for each rank are told apart even if a rank's own sizes are equal: the
-// others' may differ.
+// Collectives with per-rank sizes are kept apart even if a rank's own sizes are equal: the sizes of
+// other ranks may differ.
 std::uint64_t Otf2Calls::position(std::uint32_t operation, std::uint32_t comm) {
   return is_vector_[operation & 255] ? positions_[comm]++ : 0;
 }

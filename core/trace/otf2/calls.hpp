@@ -1,9 +1,9 @@
 // The calls of one rank in an OTF2 trace, collected while OTF2's library reads its events.
 //
-// The library is neither linked nor included: whoever drives it tells it the addresses of the
-// callbacks below. A program makes few different calls, many times. Each different one is kept
-// once, as a record of what happened in it, with the smallest free number for each request; and
-// the calls are numbers of records.
+// The library is neither linked nor included: its driver passes it the addresses of the callbacks
+// below. A program makes few different calls, many times. Each different call is stored once, as a
+// record of its events, with the smallest free number for each request; the calls are numbers of
+// records.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@
 
 namespace tisim {
 
-// The contents of a record: a kind, and its fields. Names and numbers of fields: kRecordKinds.
+// Contents of a record: a kind and its fields. For their names and numbers see kRecordKinds.
 enum class RecordKind : std::uint8_t {
   nothing,  // a request that was never completed, or cancelled
   enter,
@@ -37,12 +37,12 @@ enum class RecordKind : std::uint8_t {
   cancel,
   exchange,
   completed,
-  called_from,  // the node of the function around it, where there is one
-  io_open,      // the number of the file, its handle, and OTF2's mode and flags
+  called_from,  // the node of the enclosing function, if any
+  io_open,      // number of the file, its handle, and OTF2's mode and flags
   io_close,
-  io_seek,    // the number, and the position from then on
+  io_seek,    // number, and new position
   io_delete,  // OTF2's file
-  io_access,  // the number, the handle, OTF2's mode and flags, bytes
+  io_access,  // number, handle, OTF2's mode and flags, bytes
 };
 struct RecordKindInfo {
   const char* name;
@@ -59,7 +59,7 @@ constexpr RecordKindInfo kRecordKinds[] = {
 // A number that no request and no open file has.
 constexpr std::uint64_t kNoNumber = std::numeric_limits<std::uint64_t>::max();
 
-// Events in the trace that are in no record.
+// Events of the trace that no record contains.
 enum class Otf2Loss : std::uint8_t {
   flush,
   measurement,
@@ -92,28 +92,28 @@ constexpr const char* kOtf2Losses[] = {
 };
 constexpr std::size_t kMostOtf2Losses = sizeof(kOtf2Losses) / sizeof(kOtf2Losses[0]);
 
-// The definitions of the trace, by OTF2's numbers.
+// The definitions of the trace, by OTF2 number.
 struct Otf2Definitions {
-  std::vector<std::uint32_t> calls;          // regions that are calls of MPI
-  std::vector<std::uint32_t> exchanges;      // those that are MPI_Sendrecv
-  std::vector<std::uint32_t> ends;           // those that are MPI_Finalize
-  std::vector<std::uint32_t> communicators;  // that are known
-  std::vector<std::uint32_t> collectives;    // operations that have a line
-  std::vector<std::uint32_t> vectors;        // those with a size for each rank
-  std::vector<std::uint32_t> handles;        // of files; without any, accesses are lost
-  std::vector<std::uint32_t> files;          // that have names
-  std::int64_t metric = -1;                  // of the counter that volumes are taken from
+  std::vector<std::uint32_t> calls;          // regions that are MPI calls
+  std::vector<std::uint32_t> exchanges;      // regions that are MPI_Sendrecv
+  std::vector<std::uint32_t> ends;           // regions that are MPI_Finalize
+  std::vector<std::uint32_t> communicators;  // known ones
+  std::vector<std::uint32_t> collectives;    // operations with a line
+  std::vector<std::uint32_t> vectors;        // operations with per-rank sizes
+  std::vector<std::uint32_t> handles;        // of files; if empty, accesses are lost
+  std::vector<std::uint32_t> files;          // with names
+  std::int64_t metric = -1;                  // of the counter that gives the volumes
   std::uint32_t metric_place = 0;
   bool keeps_times = false;
 };
 
-// Gives each key the smallest free number: pending requests, open files.
+// Assigns each key the smallest free number: for pending requests and open files.
 class SmallestNumbers {
  public:
   std::uint64_t give(std::uint64_t key);
-  // The number of a key; kNoNumber: it has none.
+  // The number of a key; kNoNumber if it has none.
   std::uint64_t find(std::uint64_t key) const;
-  // The same; the number is free then.
+  // The same, and frees the number.
   std::uint64_t release(std::uint64_t key);
 
  private:
@@ -123,12 +123,12 @@ class SmallestNumbers {
 
 class Otf2Calls {
  public:
-  // The computation of the rank before a call where it did not compute.
+  // Value for the computation before a call if the rank did not compute.
   static constexpr std::int64_t kNotComputed = std::numeric_limits<std::int64_t>::min();
 
   explicit Otf2Calls(const Otf2Definitions& definitions);
 
-  // The events, in their order.
+  // The events, in order.
   void enter(std::uint64_t time, std::uint32_t region);
   void leave(std::uint64_t time, std::uint32_t region);
   void flush(std::uint64_t time, std::uint64_t stop);
@@ -146,8 +146,8 @@ class Otf2Calls {
                   std::uint64_t sent, std::uint64_t received);
   void icollective(std::uint32_t operation, std::uint32_t comm, std::uint32_t root,
                    std::uint64_t sent, std::uint64_t received, std::uint64_t request);
-  // Those of files. An operation inside another one, such as the writes of POSIX by which one of
-  // MPI-IO is made, is part of that.
+  // Events of files. An operation inside another one, such as the POSIX writes that implement one
+  // of MPI-IO, is part of that operation.
   void io_create(std::uint64_t time, std::uint32_t handle, std::uint32_t mode,
                  std::uint32_t creation, std::uint32_t status);
   void io_destroy(std::uint64_t time, std::uint32_t handle);
@@ -161,40 +161,40 @@ class Otf2Calls {
   void lost(Otf2Loss loss);
   void other() { ++event_; }
 
-  // All events have been read.
+  // Call when all events have been read.
   void finish();
 
-  // For each call the number of its record, and the ticks (or the counter's difference) before it.
+  // For each call the number of its record, and the ticks (or counter difference) before it.
   const std::vector<std::uint32_t>& calls() const { return calls_; }
   const std::vector<std::int64_t>& computed() const { return computed_; }
-  // When each began and ended, if that is kept; 0 for what is outside of calls.
+  // Begin and end of each call, if kept; 0 for events outside of calls.
   const std::vector<std::uint64_t>& begins() const { return begins_; }
   const std::vector<std::uint64_t>& ends() const { return ends_; }
   bool has_ended() const { return has_ended_; }
-  // The call paths that records name.
+  // The call paths that records refer to.
   const CallTree& call_tree() const { return functions_; }
-  // There was not enough memory.
+  // True if memory ran out.
   bool failed() const { return failed_; }
   void fail() { failed_ = true; }
   std::uint64_t events() const { return event_; }
 
   std::size_t records() const { return first_events_.size(); }
   std::vector<std::uint64_t> record(std::size_t number) const;
-  // The number of the event with which the first call of a record begins.
+  // Number of the event with which the first call of a record begins.
   std::uint64_t first_event(std::size_t record) const { return first_events_[record]; }
-  // How often, and the number of the first event.
+  // Number of losses, and the number of the first event.
   std::pair<std::uint64_t, std::uint64_t> loss(Otf2Loss kind) const {
     return losses_[static_cast<std::size_t>(kind)];
   }
 
-  // Volumes computed before the first line of each call (below 0: none) and after the last one.
+  // Volumes computed before the first line of each call (negative: none) and after the last one.
   // `lines`: number of lines of each record. A volume is `computed` / `per_second` * `speed`,
-  // rounded; what is computed before a call without lines counts for the next one.
+  // rounded; the computation before a call without lines counts for the next call.
   std::vector<std::int64_t> volumes(const std::vector<std::uint32_t>& lines, double per_second,
                                     double speed) const;
 
  private:
-  // A request that was posted, and where its record takes what is known when it completes.
+  // The place in a record to fill in when a posted request completes.
   struct Slot {
     std::size_t call;
     std::size_t word;
@@ -205,7 +205,7 @@ class Otf2Calls {
     std::size_t slots;
   };
 
-  // A read, a write or a flush of a file that has begun.
+  // A read, write or flush of a file in progress.
   struct Operation {
     std::uint32_t mode, flags;
     std::uint64_t bytes, began;
@@ -237,18 +237,18 @@ class Otf2Calls {
 
   bool failed_ = false;
   std::uint64_t event_ = 0;
-  CallTree functions_;  // that are not calls of MPI, around the outermost one that is
-  // The regions of calls around this event, outermost first.
+  CallTree functions_;  // without MPI calls, around the outermost MPI call
+  // The MPI regions around this event, outermost first.
   std::vector<std::uint32_t> open_;
-  std::vector<std::uint64_t> words_;  // of the call at hand
-  std::uint64_t first_event_ = 0;     // of the call at hand
-  std::size_t slots_here_ = 0;        // that its record waits for
+  std::vector<std::uint64_t> words_;  // of the current call
+  std::uint64_t first_event_ = 0;     // of the current call
+  std::size_t slots_here_ = 0;        // still to be filled in its record
   std::int64_t computed_before_ = kNotComputed;
-  std::int64_t held_ = kNotComputed;  // computed before the next call, up to where began_ is
+  std::int64_t held_ = kNotComputed;  // computed before the next call, up to began_
   std::vector<std::uint64_t> completed_;
-  bool has_half_[2] = {false, false};  // of an exchange: it was sent, received
+  bool has_half_[2] = {false, false};  // of an exchange: sent, received
   std::uint64_t entered_ = 0;
-  // Since when the rank computes.
+  // State of the current computation.
   bool computes_ = false;
   bool has_ended_ = false;
   std::uint64_t began_ = 0;
@@ -267,7 +267,7 @@ class Otf2Calls {
   std::vector<std::uint64_t> begins_, ends_;
   std::pair<std::uint64_t, std::uint64_t> losses_[kMostOtf2Losses] = {};
 
-  // The records, one behind the other, and a hash table of them.
+  // The records, concatenated, and a hash table of them.
   std::vector<std::uint64_t> all_words_;
   std::vector<std::size_t> record_ends_;
   std::vector<std::uint64_t> first_events_;
@@ -275,8 +275,8 @@ class Otf2Calls {
   std::vector<std::uint32_t> table_;  // number of a record plus 1, or 0
 };
 
-// Callbacks for OTF2's library, one per kind of event, by the name in the names of its functions.
-// The user's data is the collector.
+// Callbacks for OTF2's library, one per kind of event, named as in its function names. The user
+// data is the collector.
 struct Otf2Callback {
   const char* name;
   std::uintptr_t address;

@@ -1,4 +1,4 @@
-// OTF2: call paths, and calls, of which equal ones are one record.
+// OTF2: call paths, and calls with equal ones stored as one record.
 #include "core/test.hpp"
 #include "trace/otf2/call_tree.hpp"
 #include "trace/otf2/calls.hpp"
@@ -112,7 +112,7 @@ TEST("calls of OTF2: an access of a file is a call by itself, with what is compu
   calls.leave(10, kWait);
   calls.io_create(15, kHandle, 1, 0, 0);
   calls.io_begin(20, kHandle, 1, 0, 100, 7);
-  calls.io_begin(21, kOther, 1, 0, 100, 8);  // what the first is made by
+  calls.io_begin(21, kOther, 1, 0, 100, 8);  // part of the first one
   calls.io_complete(22, kOther, 100, 8);
   calls.io_complete(30, kHandle, 80, 7);
   calls.io_seek(34, kHandle, 50);

@@ -1,4 +1,4 @@
-// Decides if it matters which requests a recorded waitany or waitsome completed.
+// Decides whether it matters which requests a recorded waitany or waitsome completed.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,16 @@
 
 namespace tisim {
 
-// Calls of which each completes some requests of a list and leaves the rest to the next one, until
-// none is left. If the rank does nothing else meanwhile but compute, the order in which the
-// requests are complete decides nothing; else what it does may depend on that order.
+// Calls that each complete some requests of a list and leave the rest to the next call, until none
+// is left. If the rank only computes in between, the order of completion has no effect; otherwise
+// the rank's actions may depend on it.
 class CompletionGroup {
  public:
   struct Effect {
-    std::size_t decided = 0;  // the group has ended: so many of its calls decided what comes
-    bool closes = false;      // the operation completes its last requests
+    std::size_t decided = 0;  // calls that decided what follows, if the group ended early
+    bool closes = false;      // whether the operation completes its last requests
   };
-  // Takes the operations of a rank, one after the other.
+  // Takes the operations of a rank one after the other.
   Effect take(const Op& op, const CallTable& calls);
 
   bool is_open() const { return calls_ > 0; }

@@ -37,7 +37,7 @@ std::int32_t PendingRequests::find_collective(const PendingList& list, const Op&
   return -1;
 }
 
-// Requests whose sources were lost are found by looking through all.
+// Lists with requests whose source was lost are not indexed but searched linearly.
 void PendingRequests::make_index(PendingList& list, std::int32_t rank) {
   for (std::int32_t at = list.first; at >= 0; at = next(at)) {
     if ((*this)[at].source_lost) return;

@@ -1,7 +1,7 @@
-// Requests of MPI, without a clock: which are pending, in which order, and what names them.
+// MPI requests without a clock: which are pending, their order, and their keys and numbers.
 //
-// The simulation keeps its requests here, and so does everybody who follows a trace without
-// simulating it: the checks, the search for deadlocks, what counts messages.
+// Used by the simulation and by everything that follows a trace without simulating it: checks, the
+// search for deadlocks, message counts.
 #pragma once
 
 #include <cstddef>
@@ -18,50 +18,50 @@ namespace tisim {
 // The two ends of a message.
 enum Side : std::uint8_t { kSender = 0, kReceiver = 1 };
 
-// `round`: of a message in a later round of a non-blocking collective.
+// `round`: a message in a later round of a non-blocking collective.
 enum class RequestType : std::uint8_t { message, persistent, collective, round, window };
 
 // A pending request of a rank, or one of a collective's schedule. There may be many millions of
-// them; those that were never listed have no more than this.
+// them; those that were never listed take no more memory than this.
 struct Request {
-  // In a simulation a message, -1: there is nothing to wait for. In a check the line that has made
-  // it; in the search for deadlocks the rank that sends.
+  // In a simulation a message; -1: nothing to wait for. In a check the line that created it; in the
+  // search for deadlocks the sending rank.
   std::int32_t message = -1;
   std::uint32_t order = 0;
-  // For a persistent request, its place in the rank; for a simulated collective or a round, the
-  // StartedCollective; for a window, the rank that waits for it, whoever is its receiver; for
-  // others, the number by which the trace names the request, -1: none.
+  // For a persistent request, its slot in the rank; for a simulated collective or a round, the
+  // StartedCollective; for a window, the rank that waits for it, which may differ from its
+  // receiver; otherwise its number in the trace, -1: none.
   std::int32_t origin = -1;
   std::uint16_t comm = 0;
   Side side = kSender;
   RequestType type : 3 = RequestType::message;
-  bool complete : 1 = false;     // in a check: perhaps, a test has named it
+  bool complete : 1 = false;     // in a check: possibly, since a test named it
   bool awaited : 1 = false;      // by the waitall that the rank is in
   bool listed : 1 = false;       // among the rank's pending requests
-  bool source_lost : 1 = false;  // whoever waits for it may name any source
-  bool freed : 1 = false;        // nobody waits for it, its message goes on
+  bool source_lost : 1 = false;  // a wait for it may name any source
+  bool freed : 1 = false;        // no wait will follow; its message continues
 };
 static_assert(sizeof(Request) == 16);
 static_assert(static_cast<unsigned>(RequestType::window) < 8, "fits its bit field");
 
-// The key by which a trace names a pending request, besides the communicator.
+// The key by which a trace names a pending request, in addition to the communicator.
 struct RequestKey {
   std::int32_t source = 0, destination = 0, tag = 0;
 };
 
-// The place of a request among those that are pending.
+// Position of a request among the pending ones.
 struct Listing {
   RequestKey key;
-  std::int32_t next = -1, previous = -1;  // in the order of posting
+  std::int32_t next = -1, previous = -1;  // in posting order
 };
 
-// A request that can be started again and again: what it does, its key in the usual place.
+// A request that can be started repeatedly: its operation, with the key in the usual fields.
 struct PersistentRequest {
-  Op op;                     // of kind `end`: the place is free
+  Op op;                     // of kind `end`: the slot is free
   bool active = false;       // or free
-  std::int32_t number = -1;  // by which the trace names it, -1: none; of a free place the next one
+  std::int32_t number = -1;  // in the trace, -1: none; in a free slot, the next one
 
-  // True if a start, which names it by `key`, refers to it; `me` is the rank in the communicator.
+  // True if a start with the key `key` refers to it; `me` is the rank in the communicator.
   bool has_key(const Op& key, std::int32_t me) const {
     const bool receives = traits_of(op.kind).receives;
     return op.tag == key.tag && op.comm == key.comm && (receives ? op.peer : me) == key.peer &&
@@ -71,16 +71,16 @@ struct PersistentRequest {
 
 // The numbers by which a trace names the requests of its rank (`request=N`).
 struct NumberedRequest {
-  std::int32_t pending = -1;     // its request in the table, -1: none is pending
-  std::int32_t persistent = -1;  // the rank's persistent request of that number, -1: none
+  std::int32_t pending = -1;     // its request in the table; -1: not pending
+  std::int32_t persistent = -1;  // the rank's persistent request of that number; -1: none
   bool given = false;            // to a request that no wait has named since
   bool may_be_complete = false;  // a test, waitany or waitsome has named it since
 };
 
-// Promises that what it holds stays small where numbers do: free ones are used again.
+// Memory stays small if numbers do: a trace reuses free ones.
 class RequestNumbers {
  public:
-  // The request of a number, made if it is new. References are good until the next call.
+  // The request of a number, created on first use. References are valid until the next call.
   NumberedRequest& operator[](std::int32_t number) {
     const auto at = static_cast<std::size_t>(number);
     if (at >= kMostDense) return large_[number];
@@ -90,19 +90,19 @@ class RequestNumbers {
     }
     return small_[at];
   }
-  // Nothing when no request has ever had the number.
+  // Returns nullptr if no request has ever had the number.
   const NumberedRequest* find(std::int32_t number) const {
     const auto at = static_cast<std::size_t>(number);
     if (at < kMostDense) return at < small_.size() ? &small_[at] : nullptr;
     const auto entry = large_.find(number);
     return entry == large_.end() ? nullptr : &entry->second;
   }
-  // The pending request of a number, -1: none.
+  // The pending request of a number; -1: none.
   std::int32_t pending(std::int32_t number) const {
     const NumberedRequest* const entry = find(number);
     return entry == nullptr ? -1 : entry->pending;
   }
-  // Calls `take` for each number that ever was given, in ascending order.
+  // Calls `take` for each number ever given, in ascending order.
   template <class Take>
   void for_each(Take take) const {
     for (std::size_t at = 0; at < small_.size(); ++at) {
@@ -112,36 +112,36 @@ class RequestNumbers {
   }
 
  private:
-  // Numbers below have a place each: at most 64 KiB of a rank that names one large number.
+  // Numbers below this are in an array: at most 64 KiB for a rank with one large number.
   static constexpr std::size_t kMostDense = 4096;
 
   Stack<NumberedRequest> small_;
   std::map<std::int32_t, NumberedRequest> large_;
 };
 
-// The pending requests of one rank, in the order of posting.
+// The pending requests of one rank, in posting order.
 struct PendingList {
   std::int32_t first = -1, last = -1;
-  std::uint32_t order = 0;             // of the next one
-  std::uint32_t collectives : 31 = 0;  // how many of them are non-blocking collectives
-  bool indexed : 1 = false;            // there is an index of them
+  std::uint32_t order = 0;             // of the next request
+  std::uint32_t collectives : 31 = 0;  // number of non-blocking collectives
+  bool indexed : 1 = false;            // whether they are indexed
 };
 static_assert(sizeof(PendingList) == 16);
 
-// Requests of several ranks. `rank`: the number by which the table knows the rank of a list.
+// Requests of several ranks. `rank`: the rank's number in this table.
 class PendingRequests : public Pool<Request> {
  public:
-  // The place in lists of a request that is pending, or was.
+  // The list entry of a request that is or was pending.
   Listing& listing(std::int32_t index) { return listings_[static_cast<std::size_t>(index)]; }
   const Listing& listing(std::int32_t index) const {
     return listings_[static_cast<std::size_t>(index)];
   }
   const RequestKey& key(std::int32_t index) const { return listing(index).key; }
-  // The request that became pending next, or before it; -1: none.
+  // The request that became pending after or before it; -1: none.
   std::int32_t next(std::int32_t index) const { return listing(index).next; }
   std::int32_t previous(std::int32_t index) const { return listing(index).previous; }
 
-  // Makes a request the last of those that are pending, on a communicator.
+  // Appends a request on a communicator to the pending ones.
   void list(PendingList& list, std::int32_t rank, std::int32_t index, const RequestKey& key,
             std::uint16_t comm) {
     listings_.grow_to(static_cast<std::size_t>(index) + 1);
@@ -154,7 +154,7 @@ class PendingRequests : public Pool<Request> {
     if (request.type == RequestType::collective) ++list.collectives;
     if (list.indexed && request.type != RequestType::collective) add_to_index(list, rank, index);
   }
-  // The request is pending no longer.
+  // Removes a request from the pending ones.
   void unlist(PendingList& list, std::int32_t rank, std::int32_t index) {
     Request& request = (*this)[index];
     const Listing& place = listing(index);
@@ -168,12 +168,12 @@ class PendingRequests : public Pool<Request> {
     request.listed = false;
   }
 
-  // The oldest pending request of the key that an operation names, -1: none.
+  // The oldest pending request with the key that an operation names; -1: none.
   std::int32_t find(PendingList& list, std::int32_t rank, const Op& key);
-  // The oldest pending non-blocking collective of the tag that SimGrid gives its kind, -1: none.
+  // The oldest pending non-blocking collective with SimGrid's tag for its kind; -1: none.
   std::int32_t find_collective(const PendingList& list, const Op& key) const;
-  // The pending request that a wait or test of a trace is about, -1: none. `numbers`: null where
-  // the rank has none.
+  // The pending request that a wait or test of a trace refers to; -1: none. `numbers`: null if the
+  // rank has none.
   std::int32_t named(PendingList& list, std::int32_t rank, const RequestNumbers* numbers,
                      const Op& op) {
     if ((op.flags & kNumbered) != 0) {
@@ -185,7 +185,7 @@ class PendingRequests : public Pool<Request> {
   }
 
  private:
-  // So many requests a rank looks through one by one before it keeps an index of them.
+  // Maximum number of requests of a rank that are searched linearly, without an index.
   static constexpr std::int32_t kMostUnindexed = 16;
 
   using Place = std::tuple<std::int32_t, std::uint16_t, std::int32_t, std::int32_t, std::int32_t,
@@ -198,8 +198,8 @@ class PendingRequests : public Pool<Request> {
   void add_to_index(PendingList& list, std::int32_t rank, std::int32_t index);
   void make_index(PendingList& list, std::int32_t rank);
 
-  Stack<Listing> listings_;               // up to the last request that ever was pending
-  std::map<Place, std::int32_t> places_;  // of lists that have an index
+  Stack<Listing> listings_;               // up to the largest request that was ever pending
+  std::map<Place, std::int32_t> places_;  // of indexed lists
 };
 
 }  // namespace tisim
