@@ -10,14 +10,14 @@ namespace {
 
 constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15U;
 
-// The output function of SplitMix64: every bit of the argument changes half of the result's.
+// The output function of SplitMix64: every bit of the argument changes half of the result bits.
 std::uint64_t split_mix(std::uint64_t z) {
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
   return z ^ (z >> 31);
 }
 
-// Above 0 and below 1, from the upper 52 bits.
+// In (0, 1), from the upper 52 bits.
 double fraction(std::uint64_t bits) { return (static_cast<double>(bits >> 12) + 0.5) * 0x1.0p-52; }
 
 }  // namespace
@@ -49,7 +49,7 @@ double CallPlaces::enter(const Speedups& speedups, std::string_view file, std::s
   return speedup == speedups.end() ? 1.0 : speedup->second;
 }
 
-// The flops of a reduction belong to its call.
+// The flops of a reduction belong to its call and are not adjusted.
 void SpeedupStream::apply(Op* ops, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     Op& op = ops[i];

@@ -1,4 +1,4 @@
-// Random variability of compute volumes: what a rank computes is a little more or less each time.
+// Random variability of compute volumes: each computation varies slightly around its volume.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,11 @@
 namespace tisim {
 
 // Each volume is multiplied by a log-normal factor of mean 1 and standard deviation `variation`:
-// exp(s z - s^2 / 2) with s^2 = log(1 + variation^2). z depends on the seed, the rank and the
-// number of the computation in the rank's trace alone, not on what was drawn before (a random
-// access to the stream of SplitMix64, Steele, Lea & Flood, OOPSLA 2014; a normal deviate from two
-// of its numbers, Box & Muller, Ann. Math. Stat. 29, 1958). So it is the same however the trace is
-// read, whatever the platform, and with another variation.
+// exp(s z - s^2 / 2) with s^2 = log(1 + variation^2). z depends only on the seed, the rank and the
+// index of the computation in the rank's trace, not on earlier draws (random access to the stream
+// of SplitMix64, Steele, Lea & Flood, OOPSLA 2014; a normal deviate from two of its numbers, Box &
+// Muller, Ann. Math. Stat. 29, 1958). So z does not depend on the way the trace is read, on the
+// platform or on the variation.
 struct ComputeNoise {
   double variation = 0.0;
   std::uint64_t seed = 0;
@@ -29,38 +29,38 @@ struct ComputeNoise {
   bool operator==(const ComputeNoise&) const = default;
 };
 
-// The noise of one rank, as its trace is read from the first operation on.
+// The noise of one rank, whose trace is read from the first operation on.
 class ComputeNoiseStream {
  public:
   ComputeNoiseStream() = default;
   ComputeNoiseStream(const ComputeNoise& noise, std::int32_t rank);
 
   bool is_on() const { return spread_ > 0.0; }
-  // Multiplies the volumes among the rank's next operations.
+  // Multiplies the volumes in the rank's next operations.
   void apply(Op* ops, std::size_t count);
 
  private:
   double next_factor();
 
-  double spread_ = 0.0;  // of the logarithm
+  double spread_ = 0.0;  // standard deviation of the logarithm
   std::uint64_t key_ = 0;
   std::uint64_t drawn_ = 0;
 };
 
-// Computations between two calls that are faster or slower than the trace says, as in SimGrid's
+// Computations between two calls that are faster or slower than in the trace, as in SimGrid's
 // smpi/comp-adjustment-file.
 
-// By `file:line:file:line` of the calls.
+// Keyed by `file:line:file:line` of the two calls.
 using Speedups = std::unordered_map<std::string, double>;
 
-// Where the calls of a rank are, as the `location` lines of its trace say.
+// Tracks the source locations of a rank's calls from the `location` lines of its trace.
 class CallPlaces {
  public:
-  // The speedup of what lies between the call before and this one.
+  // The speedup of the code between the previous call and this one.
   double enter(const Speedups& speedups, std::string_view file, std::string_view line);
 
  private:
-  // Keys name files without their directories, or as the trace does.
+  // Keys name files without their directories, or as in the trace.
   std::string place_, whole_place_;
 };
 
@@ -81,12 +81,12 @@ class SpeedupStream {
   double speedup_ = 1.0;
 };
 
-// Volumes of an extrapolated trace that are drawn anew: each that was fitted, times a factor.
+// Redrawn volumes of an extrapolated trace: each fitted volume is multiplied by a factor.
 
-// By the volume, as the trace has it. Volumes that are equal were fitted alike.
+// Keyed by the volume in the trace. Equal volumes were fitted alike.
 using VolumeFactors = std::unordered_map<double, double>;
 
-// The flops of a reduction belong to its call.
+// The flops of a reduction belong to its call and are not changed.
 inline void multiply_volumes(const VolumeFactors& factors, Op* ops, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     if (ops[i].kind != Kind::compute || (ops[i].flags & kContinuation) != 0) continue;
@@ -95,10 +95,10 @@ inline void multiply_volumes(const VolumeFactors& factors, Op* ops, std::size_t 
   }
 }
 
-// A reader whose computations have other volumes than the trace: noise, speedups, drawn volumes.
+// A reader that adjusts the volumes of computations: noise, speedups, redrawn volumes.
 
-// Decorates any reader. Factors come first, for they go by what the trace says, and then speedups,
-// so that the noise is that of the real computation. `factors` must outlive the reader.
+// Decorates any reader. Factors are applied first, because they are keyed by the trace's volumes,
+// then speedups, then the noise of the real computation. `factors` must outlive the reader.
 class AdjustedReader final : public ReaderDecorator {
  public:
   AdjustedReader(std::unique_ptr<RankReader> reader, const ComputeNoiseStream& noise,

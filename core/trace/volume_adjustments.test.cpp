@@ -111,7 +111,7 @@ TEST("volume factors: computations that have one are multiplied, flops of reduct
 }
 
 TEST("speedups: a packed trace and its text give the same volumes") {
-  // The second `location a.c 1` comes from another place than the first one.
+  // The second `location a.c 1` follows another location than the first one.
   const std::string text =
       "0 location b.c 2\n0 compute 8\n0 location a.c 1\n0 compute 8\n"
       "0 location c.c 3\n0 compute 8\n0 location a.c 1\n0 compute 8\n";

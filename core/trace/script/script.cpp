@@ -22,7 +22,7 @@ namespace tisim {
 
 namespace {
 
-// Instructions that are written once and then named by their numbers.
+// Instructions that are written once and then referred to by number.
 class InstructionTable {
  public:
   enum class Place : std::uint8_t { known, added, full };
@@ -52,7 +52,7 @@ class InstructionTable {
 };
 
 constexpr std::size_t kBufferedBytes = 256U << 10;
-// So many different computations are kept; the others are written with their amounts.
+// Maximum number of distinct computations kept; further ones are written with their amounts.
 constexpr std::size_t kMostKeptComputations = 4096;
 constexpr std::uint64_t kStepsBetweenReports = 4096;
 
@@ -80,7 +80,7 @@ class RankScript {
 
   void add(const RankWalk& walk) {
     const Op& op = walk.op();
-    // The thread that computes most stands for all threads of a computation.
+    // The thread that computes most represents all threads of a computation.
     if (op.kind == Kind::nop || op.kind == Kind::end || op.kind == Kind::threads) return;
     if (op.kind == Kind::compute) {
       add_computation(op.amount, op.line);
@@ -102,7 +102,7 @@ class RankScript {
       add_window_call(walk);
       return;
     }
-    // The collectives of a call on a file or window, in which the library waits as it likes.
+    // The collectives within a call on a file or window are left to the library.
     if (op.kind == Kind::collective && (op.flags & kContinuation) != 0) return;
     if (has_collective_call(op.kind)) {
       add_collective(walk);
@@ -225,7 +225,7 @@ class RankScript {
     put_file_call(op.line);
   }
 
-  // The rest of its line is the library's.
+  // Only the call itself is written; the rest of its line is left to the library.
   void add_window_call(const RankWalk& walk) {
     const Op& op = walk.op();
     if ((op.flags & kContinuation) != 0) return;
@@ -258,7 +258,7 @@ class RankScript {
     put_instruction(line);
   }
 
-  // Puts the fields of an operation that is not a collective.
+  // Writes the fields of an operation that is not a collective.
   void put_fields_of(const RankWalk& walk) {
     const Op& op = walk.op();
     const bool is_sleep = op.kind == Kind::sleep;
@@ -286,7 +286,7 @@ class RankScript {
     put_double(fields_, amount);
   }
 
-  // The instruction whose fields have been put together.
+  // Writes the instruction whose fields have been assembled.
   InstructionTable::Entry put_instruction(std::uint32_t line) {
     begin_statement(line);
     const InstructionTable::Entry entry = table_.find_or_add(fields_.data);
@@ -329,21 +329,21 @@ class RankScript {
   std::shared_ptr<const Descriptor> file_;
   tit::Bytes out_;
   std::uint64_t written_ = 0;
-  tit::Bytes fields_;  // of the instruction that is put together
+  tit::Bytes fields_;  // of the instruction being assembled
   InstructionTable table_;
-  std::size_t computations_ = 0;  // that are in the table
-  std::uint32_t line_ = 0;        // of the statement before
+  std::size_t computations_ = 0;  // in the table
+  std::uint32_t line_ = 0;        // of the previous statement
   std::int32_t rank_;
   bool files_;                         // calls on files are executed
   Op file_call_;                       // the last one
-  std::vector<std::int64_t> numbers_;  // of it
+  std::vector<std::int64_t> numbers_;  // its numbers
 };
 
 }  // namespace
 
 void write_scripts(const TraceSet& set, const std::string& directory, bool files,
                    const Progress& progress) {
-  constexpr double kFollowed = 0.4;  // of the work: to follow the communicators
+  constexpr double kFollowed = 0.4;  // share of the work spent following the communicators
   const Communicators communicators = Communicators::of(set, part_of(progress, 0.0, kFollowed));
   const double all = std::max(static_cast<double>(set.bytes()), 1.0);
   const std::shared_ptr<CallTable> calls = RankWalk::shared_calls(set);

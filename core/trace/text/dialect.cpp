@@ -19,7 +19,7 @@ constexpr std::size_t kBufferSize = 16U << 10;
 
 enum class Evidence : std::uint8_t { none, legacy_name, modern, legacy };
 
-// Names that SimGrid had before version 3.20 and has not had since.
+// Names that only SimGrid before version 3.20 has.
 constexpr std::array<std::string_view, 12> kLegacyNames = {
     "Isend",     "Irecv",     "waitAll",    "allReduce",     "allToAll", "allToAllV",
     "allToAllv", "allGather", "allGatherV", "reduceScatter", "gatherV",  "allGatherv"};
@@ -44,7 +44,7 @@ Evidence of_point_to_point(const Action& action, std::span<const std::string_vie
   }
 }
 
-// True if a word is an argument that no old trace has.
+// True if a word is an argument that legacy traces never have.
 bool is_named(std::string_view word) {
   return word.starts_with("comm=") || word.starts_with("request=") ||
          word.starts_with("requests=") || word.starts_with("completed=") ||

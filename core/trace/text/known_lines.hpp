@@ -1,4 +1,4 @@
-// The different lines of one rank, and which of them is likely to come next.
+// The distinct lines of one rank, and a prediction of the next one.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@
 
 namespace tisim {
 
-// Lines have numbers from 0 by first use.
+// Lines are numbered from 0 in order of first use.
 class KnownLines {
  public:
   KnownLines() : slots_(kFewestSlots, 0), followers_(kFollowers, 0), characters_(kPadding, '\0') {}
 
-  // The number of a line without its newline, which becomes the line before the next one.
+  // Returns the number of a line without its newline, and makes it the previous line.
   std::uint32_t number(std::string_view text, bool& is_new) {
     const std::uint32_t guess = followers_[place_of_followers()];
     const std::uint32_t line =
@@ -24,9 +24,9 @@ class KnownLines {
     return line;
   }
 
-  // The same for the line at `p`, if it is the one that came behind the lines before it the last
-  // time. False, and nothing happens, if it is not, or if the text before `end` is too short to
-  // tell at once; `p` goes behind its newline.
+  // The same for the line at `p`, if it is the one that followed the same previous lines last time;
+  // moves `p` past its newline. Returns false without effect if it is not, or if too little text is
+  // left before `end` to compare at once.
   bool pass_next(const char*& p, const char* end, std::uint32_t& number) {
     const std::uint32_t guess = followers_[place_of_followers()];
     if (guess == 0) return false;
@@ -57,7 +57,7 @@ class KnownLines {
     std::uint32_t size;
   };
   static constexpr std::size_t kFewestSlots = 256;
-  // A word of eight bytes can be read at each byte of a line.
+  // An eight-byte word can be read at every byte of a line.
   static constexpr std::size_t kPadding = sizeof(std::uint64_t);
   static constexpr unsigned kFollowersBits = 11;
   static constexpr std::size_t kFollowers = std::size_t{1} << kFollowersBits;
@@ -68,7 +68,7 @@ class KnownLines {
     std::memcpy(&word, p, sizeof word);
     return word;
   }
-  // The first bytes of a word in memory, 1 to 8.
+  // The first 1 to 8 bytes of a word in memory.
   static std::uint64_t low_bytes(std::uint64_t word, std::size_t count) {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     return word >> (64 - 8 * count);
@@ -92,13 +92,13 @@ class KnownLines {
     return hash;
   }
 
-  // The lines before stand in the upper bits, the last ones highest.
+  // The previous lines are in the upper bits, the most recent one highest.
   std::size_t place_of_followers() const {
     return static_cast<std::size_t>((before_ * kMultiplier) >> (64 - kFollowersBits));
   }
   void follow(std::uint32_t number) {
     followers_[place_of_followers()] = number + 1;
-    constexpr unsigned kBitsPerLine = 21;  // so that three lines before are remembered
+    constexpr unsigned kBitsPerLine = 21;  // room for three previous lines
     before_ = (before_ << kBitsPerLine) + number + 1;
   }
 
@@ -140,11 +140,11 @@ class KnownLines {
 
   std::vector<Text> texts_;
   std::vector<std::uint64_t> hashes_;
-  std::vector<std::uint32_t> slots_;  // the number of a line plus 1, or 0: a hash table
-  // By the lines before: the number plus 1 of the line that came behind them the last time, or 0.
+  std::vector<std::uint32_t> slots_;  // a hash table: the number of a line plus 1, or 0
+  // By previous lines: the number plus 1 of the line that last followed them, or 0.
   std::vector<std::uint32_t> followers_;
   std::uint64_t before_ = 0;
-  // Each line with a newline; kPadding more bytes behind all.
+  // Each line with a newline, and kPadding bytes after the last.
   std::string characters_;
 };
 

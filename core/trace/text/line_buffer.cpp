@@ -16,7 +16,7 @@ bool LineBuffer::refill() {
     bytes_end_ += got;
     at_end_ = got < room;
     if (at_end_ && bytes_end_ > 0 && data_[bytes_end_ - 1] != '\n') {
-      data_[bytes_end_++] = '\n';  // make_room leaves a byte for it
+      data_[bytes_end_++] = '\n';  // make_room() reserves a byte for it
       newline_added_ = true;
     }
     std::memset(data_.get() + bytes_end_, 0, kPadding);
@@ -28,7 +28,7 @@ bool LineBuffer::refill() {
   return false;
 }
 
-// Moves the line that is not yet whole to the front of a buffer with room behind it.
+// Moves the incomplete line to the front of a buffer with room after it.
 void LineBuffer::make_room() {
   const std::size_t kept = bytes_end_ - lines_end_;
   const std::size_t wanted = kept < usual_size_ ? usual_size_ : 2 * kept;
@@ -44,7 +44,7 @@ void LineBuffer::make_room() {
   bytes_end_ = kept;
 }
 
-// Sets the end of the whole lines, searching from the last byte back to `scanned`.
+// Sets the end of the complete lines, searching from the last byte back to `scanned`.
 bool LineBuffer::take_lines(std::size_t scanned) {
   for (std::size_t at = bytes_end_; at > scanned; --at) {
     if (data_[at - 1] == '\n') {

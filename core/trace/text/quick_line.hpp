@@ -1,7 +1,7 @@
-// The commonest lines of a modern trace, read eight bytes at a time.
+// Parses the most common lines of a modern trace eight bytes at a time.
 //
-// It reads exactly as LineParser does, or leaves a line to LineParser: one with a sign, two blanks,
-// a comment, a rank that does not exist, a collective.
+// It gives the same result as LineParser, or leaves the line to LineParser: a line with a sign, two
+// blanks, a comment, a nonexistent rank or a collective.
 #pragma once
 
 #include <bit>
@@ -16,11 +16,11 @@ namespace tisim {
 
 class QuickLine {
  public:
-  // How far behind the newline of a line parse() may look.
+  // Number of bytes after a line's newline that parse() may read.
   static constexpr std::size_t kPadding = 32;
 
-  // Lines begin with `rank` and a blank, or with the action when `rank` is negative. `ranks`: how
-  // many there are.
+  // Lines begin with `rank` and a blank, or with the action if `rank` is negative. `ranks`: their
+  // number.
   QuickLine(std::int32_t rank, std::int32_t ranks) : last_rank_(ranks - 1) {
     if (rank < 0) return;
     const std::string text = std::to_string(rank) + " ";
@@ -33,8 +33,8 @@ class QuickLine {
 
   void set_default_width(std::uint8_t bytes) { default_width_ = bytes; }
 
-  // Reads the line at `p`, which has a newline and kPadding readable bytes behind it. The result is
-  // what follows the newline; nullptr, and rubbish in `op`, when the line is not for this reader.
+  // Parses the line at `p`, which has a newline and kPadding readable bytes after it. Returns the
+  // address after the newline, or nullptr (`op` is then unspecified) if the line is not supported.
   const char* parse(const char* p, Op& op) const {
     const Word* action = nullptr;
     if ((p = parse_word(p, action)) == nullptr) return nullptr;
@@ -46,7 +46,7 @@ class QuickLine {
     return fault >= 0 && *p == '\n' ? p + 1 : nullptr;
   }
 
-  // The same for a line that ends in ` request=N`. It is one operation, or two: `made`.
+  // The same for a line that ends in ` request=N`. `made`: number of operations, one or two.
   const char* parse_numbered(const char* p, Op* ops, std::size_t& made) const {
     const Word* action = nullptr;
     if ((p = parse_word(p, action)) == nullptr) return nullptr;
@@ -72,7 +72,7 @@ class QuickLine {
     return fault >= 0 && *p == '\n' ? p + 1 : nullptr;
   }
 
-  // Eight bytes, the first one lowest.
+  // Eight bytes, with the first one lowest.
   static std::uint64_t load(const char* p) {
     std::uint64_t value;
     std::memcpy(&value, p, sizeof value);
@@ -80,9 +80,9 @@ class QuickLine {
     return value;
   }
 
-  // The number at `p`, where eight bytes can be read; `p` goes behind it. Of a longer one only 7
-  // digits are read, so that what must follow a number is not there; `fault` becomes negative when
-  // there is no number.
+  // The number at `p`, where eight bytes must be readable; moves `p` past it. Only 7 digits of a
+  // longer number are read, so that the required next character is missing; `fault` becomes
+  // negative if there is no number.
   static std::int64_t digits(const char*& p, std::int64_t& fault) {
     constexpr std::uint64_t kEighth = std::uint64_t{1} << 63;
     const std::uint64_t bytes = load(p) ^ 0x3030303030303030U;           // a digit is now its value
@@ -92,7 +92,7 @@ class QuickLine {
         static_cast<unsigned>(std::countr_zero((others & 0x8080808080808080U) | kEighth));
     fault |= static_cast<std::int64_t>(end) - 15;
     p += end >> 3;
-    // The digits to the top, zeros below: then two, four and eight are put together.
+    // Shift the digits to the top, with zeros below, then combine two, four and eight.
     std::uint64_t v = bytes << ((71U - end) & 63U);
     v = v * 10 + (v >> 8);
     v = ((v & 0x000000ff000000ffU) * 0x000f424000000064U) +
@@ -102,21 +102,21 @@ class QuickLine {
 
  private:
   struct Word {
-    std::uint64_t text = 1;  // with the blank behind it; 1 matches nothing under the mask 0
+    std::uint64_t text = 1;  // with the blank after it; 1 matches nothing under the mask 0
     std::uint64_t mask = 0;
     std::uint32_t length = 0;
     Kind kind = Kind::nop;
     bool is_key = false;  // src dst tag instead of peer tag count
   };
 
-  // "request=" as load() gives it.
+  // "request=" as loaded by load().
   static constexpr std::uint64_t kRequest = 0x3d74736575716572U;
 
   static constexpr std::uint64_t low_bytes(unsigned count) {
     return count >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * count)) - 1;
   }
 
-  // Found by trial: tells the first four letters of the words below from each other.
+  // Found by trial: distinguishes the first four letters of the words below.
   static constexpr unsigned hash(std::uint32_t letters) { return (letters * kMultiplier) >> 29; }
   static constexpr std::uint32_t kMultiplier = 0xddU;
 
@@ -142,7 +142,7 @@ class QuickLine {
       word.kind = kind;
       word.is_key = is_key;
       Word& slot = slots[hash(static_cast<std::uint32_t>(word.text))];
-      // Two words in one slot: not a constant expression, so it does not compile.
+      // Two words in one slot are not a constant expression and do not compile.
       if (slot.length != 0) throw "choose another multiplier";
       slot = word;
     }
@@ -150,7 +150,7 @@ class QuickLine {
   };
   static const Words kWords;
 
-  // The action of the line at `p`; the result is what follows it.
+  // Parses the action of the line at `p`; returns the address after it.
   [[gnu::always_inline]] const char* parse_word(const char* p, const Word*& parsed) const {
     if ((load(p) & prefix_mask_) != prefix_ || !usable_) return nullptr;
     p += prefix_length_;
@@ -161,7 +161,7 @@ class QuickLine {
     return p + action.length;
   }
 
-  // `fault` becomes negative when these are not three numbers. `numbered`: `request=` may follow.
+  // `fault` becomes negative if these are not three numbers. `numbered`: `request=` may follow.
   template <bool numbered>
   [[gnu::always_inline]] const char* parse_three(const char* p, const Word& action, Op& op,
                                                  std::int64_t& fault) const {
@@ -193,7 +193,7 @@ class QuickLine {
     return p;
   }
 
-  // A volume like 14571 or 1.59373e+06: up to 15 digits are exact, and so is one multiplication
+  // A volume such as 14571 or 1.59373e+06: up to 15 digits are exact, and so is one multiplication
   // or division by a power of ten up to 1e22.
   static const char* parse_compute(const char* p, Op& op) {
     std::int64_t fault = 0;

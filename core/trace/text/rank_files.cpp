@@ -90,9 +90,9 @@ std::vector<std::int64_t> ranks_of(std::span<const TraceFile> files, const std::
 namespace {
 
 constexpr std::size_t kReadBuffer = 256U << 10;
-constexpr std::size_t kWriteBuffers = 64U << 20;  // of all ranks together
+constexpr std::size_t kWriteBuffers = 64U << 20;  // shared by all ranks
 
-// Calls `take(rank, number, text)` for each line; `text` has the newline that the file has.
+// Calls `take(rank, number, text)` for each line; `text` includes the newline if the file has it.
 template <class Take>
 void for_each_line(const TraceFile& file, MergedFile::Comments comments, const Progress& progress,
                    Take take) {
@@ -124,7 +124,7 @@ std::string mark(std::uint64_t number) { return kLineMark + std::to_string(numbe
 
 MergedFile::MergedFile(const TraceFile& file, Comments comments, const Progress& progress)
     : file_(&file), comments_(comments) {
-  // Every rank has at least one line, so a file of so many bytes has no more ranks.
+  // Every rank has at least one line, so the size of the file limits the number of ranks.
   const std::uint64_t most = file.size() / 3 + 1;
   for_each_line(file, comments, progress,
                 [&](std::int64_t rank, std::uint64_t number, std::string_view text) {
@@ -148,7 +148,7 @@ MergedFile::MergedFile(const TraceFile& file, Comments comments, const Progress&
   check_ranks_complete(present, file.name, "line");
 }
 
-// Collects each rank's text until it is worth a write.
+// Buffers each rank's text until a write is worthwhile.
 class MergedFile::Writer {
  public:
   explicit Writer(const MergedFile& merged)

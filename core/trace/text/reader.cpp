@@ -31,9 +31,9 @@ std::size_t TextReader::read(Op* out, std::size_t capacity) {
   return made;
 }
 
-// The lines up to the first that is out of the ordinary.
+// Reads lines up to the first one that QuickLine does not support.
 std::size_t TextReader::read_quickly(Op* out, std::size_t capacity) {
-  // Numbers of lines that do not fit an operation are left to the parser, which knows.
+  // Line numbers that do not fit an operation are left to the parser.
   if (!may_be_quick_ || line_ > std::numeric_limits<std::uint32_t>::max() - capacity) return 0;
   const char* p = next_;
   const char* const end = lines_.end();
@@ -56,7 +56,7 @@ std::size_t TextReader::read_quickly(Op* out, std::size_t capacity) {
   return made;
 }
 
-// A line at `p`, which goes behind it, whose request has a number; 0: it is another line.
+// Reads a line at `p` whose request has a number, and moves `p` past it; returns 0 for other lines.
 std::size_t TextReader::read_numbered(const char*& p, std::uint32_t line, Op* out,
                                       std::size_t capacity) {
   Op ops[2];

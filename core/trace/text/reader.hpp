@@ -15,10 +15,10 @@
 
 namespace tisim {
 
-// Reads common lines with QuickLine and leaves all others to LineParser.
+// Reads common lines with QuickLine and leaves the others to LineParser.
 class TextReader final : public RankReader {
  public:
-  // `marked`: the file is a part of a split one. `owner` keeps `grammar` and `file` alive; `calls`
+  // `marked`: the file is part of a split one. `owner` keeps `grammar` and `file` alive; `calls`
   // must outlive the reader.
   TextReader(std::shared_ptr<const void> owner, const TraceGrammar& grammar, std::int32_t rank,
              const TraceFile& file, bool marked, std::size_t buffer_size, CallTable& calls);

@@ -108,9 +108,9 @@ TEST("known lines: only the line that came here the last time is passed at once"
     return passed && number == 0;
   };
   CHECK(is_passed(first + rest));
-  CHECK(!is_passed(first));                             // its end cannot be told at once
-  CHECK(!is_passed(second + rest));                     // known, but not here
-  CHECK(!is_passed("0 irecv 12345678 1 3\n" + rest));   // another last byte
+  CHECK(!is_passed(first));                             // too short to compare at once
+  CHECK(!is_passed(second + rest));                     // known, but not expected here
+  CHECK(!is_passed("0 irecv 12345678 1 3\n" + rest));   // differs in the last byte
   CHECK(!is_passed("0 irecv 12345678 1 22\n" + rest));  // longer
   CHECK(!is_passed("0 irecv 12345678 1\n" + rest));     // shorter
 }

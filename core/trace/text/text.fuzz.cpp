@@ -1,5 +1,5 @@
-// Any bytes as a trace: either operations come out or a TraceError, and the reader's short cuts
-// make no difference.
+// Reads arbitrary bytes as a trace: the result is operations or a TraceError, and it is the same
+// without the reader's fast paths.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     CallTable calls;
     for (std::int32_t rank = 0; rank < set->ranks(); ++rank) test::read_all(*set, rank, calls);
   } catch (const TraceError&) {
-    // Refuses what is not a trace.
+    // Input that is not a trace is refused.
   }
   return 0;
 }

@@ -6,7 +6,7 @@ namespace tisim {
 
 namespace {
 
-// The finaliser of splitmix64: every bit of the input changes half of the output's.
+// The finaliser of splitmix64: every input bit changes half of the output bits.
 constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
   hash = (hash ^ value) + 0x9e3779b97f4a7c15U;
   hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9U;

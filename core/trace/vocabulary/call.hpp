@@ -16,30 +16,30 @@
 
 namespace tisim {
 
-// The numbers of a collective stand as in its line, in its order: counts, root, types. Only the
-// flops of reduce, allreduce, scan and exscan, the second number of their lines, are left out:
-// they are an operation of their own. Every number is whole, but for the flops of reducescatter.
+// The numbers of a collective are in the order of its line: counts, root, types. Only the flops of
+// reduce, allreduce, scan and exscan, the second number of their lines, are left out: they are a
+// separate operation. All numbers are whole, except for the flops of reducescatter.
 struct Call {
   Operation operation = Operation::barrier;
-  bool double_default = false;  // the type of a collective that names none: double, else byte
+  bool double_default = false;  // default type of a collective: double instead of byte
   std::uint16_t comm = 0;
   std::vector<double> arguments;
   std::vector<std::string> words;
-  std::vector<double> listed;  // requests that a call listed whose arguments it completed
+  std::vector<double> listed;  // listed requests, of which `arguments` were completed
 
   friend bool operator==(const Call&, const Call&) = default;
 };
 
-// The calls of one simulation: equal calls have equal numbers. Not to be shared by threads.
+// The calls of one simulation: equal calls have equal numbers. Not thread-safe.
 class CallTable {
  public:
   std::uint32_t intern(const Call& call);
   const Call& operator[](std::uint32_t id) const { return calls_[id]; }
   std::size_t size() const { return calls_.size(); }
 
-  // Room that readers use while they take a line to pieces, one after the other.
+  // Scratch space for readers, which parse one line at a time.
   struct Scratch {
-    std::string text;  // of a line that is put together
+    std::string text;  // of a line being assembled
     std::string_view line;
     std::uint64_t number = 0;  // of the line
     bool cut = false;          // the file ends inside the line
@@ -54,21 +54,21 @@ class CallTable {
   };
   Scratch& scratch() { return scratch_; }
 
-  // Data that all readers of one trace share, by the address of the trace; empty at first. It must
+  // Data shared by all readers of one trace, keyed by the trace's address; empty at first. It must
   // keep the trace alive: another one could have the same address.
   std::shared_ptr<void>& shared_by_readers(const void* trace) { return shared_[trace]; }
 
  private:
   void grow();
 
-  std::deque<Call> calls_;             // a reference to a call stays good
-  std::vector<std::uint32_t> hashes_;  // of each call, so that growing needs no second look
+  std::deque<Call> calls_;             // references to calls stay valid
+  std::vector<std::uint32_t> hashes_;  // of each call, so that growing need not hash again
   std::vector<std::uint32_t> slots_;   // open addressing: number of a call plus 1, or 0
   Scratch scratch_;
   std::unordered_map<const void*, std::shared_ptr<void>> shared_;
 };
 
-// Which of the actions that share a kind an operation is; of other kinds it means nothing.
+// The action of an operation whose kind several actions share; meaningless for other kinds.
 inline Operation operation_of(const Op& op, const CallTable& calls) {
   if (op.kind == Kind::file) return file_call_of(op);
   if (op.kind == Kind::window) return window_call_of(op);

@@ -12,8 +12,7 @@ namespace tisim {
 
 namespace {
 
-// Reads a usage of the table. A word that it does not know is not a constant expression: then this
-// does not compile.
+// Parses a usage of the table. An unknown word is not a constant expression and does not compile.
 constexpr CollectiveGrammar read_usage(std::string_view usage) {
   CollectiveGrammar grammar;
   if (usage == "no arguments") return grammar;
@@ -115,7 +114,7 @@ bool CollectiveLayout::accepts(std::int64_t arguments) const {
 bool CollectiveLayout::has_displacements_of_each(std::int64_t arguments) const {
   if (displacements_of_each_ == 0 || !has_roles_) return false;
   const std::int64_t without = arguments - displacements_of_each_;
-  // One rank: as many arguments may be types.
+  // With one rank, as many arguments may be types.
   if (arguments <= counts_ + types_) return false;
   return without == counts_ || without == counts_ + types_;
 }
@@ -139,18 +138,18 @@ ArgumentRole CollectiveLayout::role(std::int64_t index, std::int64_t arguments) 
   if (index < roots_) return ArgumentRole::root;
   index -= roots_;
   arguments -= roots_;
-  // Displacements may come with types before them, or alone.
+  // Displacements may come alone or after types.
   const std::int64_t types = arguments <= types_ ? arguments : arguments - displacements_;
   return index < types ? ArgumentRole::type : ArgumentRole::displacement;
 }
 
 namespace {
 
-constexpr double kLargest = 0x1.0p53;  // the last whole number up to which a double is exact
+constexpr double kLargest = 0x1.0p53;  // largest exact integer range of a double
 
 bool is_whole(double value) { return std::abs(value) <= kLargest && value == std::floor(value); }
 
-// Call::arguments lack the flops of all operations but reducescatter.
+// Call::arguments excludes the flops of all operations except reducescatter.
 bool lacks_flops(Operation operation) {
   const CollectiveGrammar& grammar = grammar_of(operation);
   return grammar.flops > 0 && grammar.vectors == 0;
@@ -161,7 +160,7 @@ bool has_right_number(const Call& call, const CollectiveLayout& layout) {
   return layout.accepts(static_cast<std::int64_t>(in_line));
 }
 
-// Calls `take(role, value)` for each argument, up to the first for which it is false.
+// Calls `take(role, value)` for each argument, until it returns false.
 template <class Take>
 bool take_arguments(const Call& call, const CollectiveLayout& layout, Take take) {
   const bool lacks = lacks_flops(call.operation);
@@ -314,7 +313,7 @@ std::string explain_misfit(const Call& call, Kind kind, std::int64_t size) {
   const CollectiveLayout layout(call, size);
   if (!has_right_number(call, layout)) {
     const std::size_t arguments =
-        call.arguments.size() + (lacks_flops(call.operation) ? 1 : 0);  // as a line has them
+        call.arguments.size() + (lacks_flops(call.operation) ? 1 : 0);  // as in a line
     return name + " needs " + std::string(traits_of(call.operation).usage) + ", got " +
            std::to_string(arguments) + (arguments == 1 ? " argument" : " arguments") + " (P is " +
            std::to_string(size) + ", the ranks of the communicator)";

@@ -1,4 +1,4 @@
-// The arguments of a collective call by their meaning: the one place that decodes them.
+// The arguments of a collective call by meaning: the only place that decodes them.
 #pragma once
 
 #include <cstddef>
@@ -11,34 +11,34 @@
 
 namespace tisim {
 
-// Which argument of a collective's line is what.
+// Meaning of an argument of a collective's line.
 enum class ArgumentRole : std::uint8_t { count, flops, root, type, displacement, neighbour };
 
-// Where a count stands among the arguments: behind so many numbers and so many vectors with a
-// number for each rank.
+// Position of a count among the arguments: after `numbers` single numbers and `vectors` vectors
+// with a number for each rank.
 struct CountPlace {
-  std::int8_t numbers = -1;  // -1: there is no such count
+  std::int8_t numbers = -1;  // -1: no such count
   std::int8_t vectors = 0;
 
   constexpr bool exists() const { return numbers >= 0; }
-  // `displaced`: displacements stand behind each vector.
+  // `displaced`: each vector is followed by displacements.
   constexpr std::size_t index(std::int64_t size, bool displaced) const {
     return static_cast<std::size_t>(numbers + (displaced ? 2 : 1) * vectors * size);
   }
 };
 
-// The arguments of a collective as its usage in the table says: counts, single ones and vectors,
-// then the flops when it has them, then perhaps a root, types, and displacements: of an alltoallv
-// one behind each vector of counts, of an allgatherv at the end. Before all that, the neighbours.
+// The arguments of a collective according to its usage in the table: counts (single ones and
+// vectors), flops if it has them, then optionally a root, types and displacements: after each
+// vector of counts for alltoallv, at the end for allgatherv. Neighbours precede all of these.
 struct CollectiveGrammar {
-  std::int8_t numbers = 0;  // counts that are single numbers
+  std::int8_t numbers = 0;  // single counts
   std::int8_t vectors = 0;
   std::int8_t flops = 0;
   std::int8_t roots = 0;
   std::int8_t types = 0;
   bool displacements = false;
   bool displacements_of_each = false;
-  bool neighbours = false;  // vectors are as long as their lists
+  bool neighbours = false;  // vectors are as long as the lists of neighbours
   CountPlace send_count = {};
   CountPlace receive_count = {};
   CountPlace send_counts = {};
@@ -50,8 +50,8 @@ const CollectiveGrammar& grammar_of(Operation collective);
 // The arguments of a collective over `size` ranks.
 class CollectiveLayout {
  public:
-  // size 0: not known. Then only the collectives without vectors have roles.
-  // Neighbourhood collectives neither: the arguments say how many there are.
+  // size 0: unknown. Then only collectives without vectors have roles, and neighbourhood
+  // collectives have none, since their arguments give the number of neighbours.
   CollectiveLayout(Operation collective, std::int64_t size);
   CollectiveLayout(const Call& call, std::int64_t size);
 
@@ -60,14 +60,14 @@ class CollectiveLayout {
   bool accepts(std::int64_t arguments) const;
   // True if that many arguments include displacements after each vector of counts.
   bool has_displacements_of_each(std::int64_t arguments) const;
-  // Role of the argument at `index` when there are `arguments`.
+  // Role of the argument at `index` out of `arguments`.
   ArgumentRole role(std::int64_t index, std::int64_t arguments) const;
-  // How many the rank sends to, and receives from.
+  // Numbers of ranks that the rank sends to and receives from.
   std::int64_t destinations() const { return destinations_; }
   std::int64_t sources() const { return sources_; }
 
  private:
-  std::int64_t neighbours_ = 0;  // arguments that say who they are
+  std::int64_t neighbours_ = 0;  // arguments that list the neighbours
   std::int64_t destinations_ = 0;
   std::int64_t sources_ = 0;
   std::int64_t counts_;
@@ -75,24 +75,24 @@ class CollectiveLayout {
   std::int64_t roots_;
   std::int64_t types_;
   std::int64_t displacements_;
-  std::int64_t displacements_of_each_;  // in all
+  std::int64_t displacements_of_each_;  // in total
   std::int64_t vector_;
   bool has_roles_;
 };
 
 // A call over a known number of ranks. Counts are in elements of one rank's part: whole numbers up
-// to 2^53. What the collective does not have is 0 or empty.
+// to 2^53. Fields that the collective does not have are 0 or empty.
 struct CollectiveCall {
-  // Decodes `call`, which must outlive it. When `fits` is false, the other fields mean nothing, and
-  // explain_misfit() says why. What is not a collective never fits.
+  // Decodes `call`, which must outlive it. If `fits` is false, the other fields are meaningless,
+  // and explain_misfit() gives the reason. Operations that are not collectives never fit.
   CollectiveCall(const Call& call, std::int64_t size);
 
   std::int64_t send_bytes() const { return send_count * send_width; }
   std::int64_t receive_bytes() const { return receive_count * receive_width; }
-  // Bytes sent to the neighbour at that place of its list, and received from one.
+  // Bytes sent to the neighbour at that index of its list, and received from one.
   std::int64_t bytes_to(std::size_t destination) const;
   std::int64_t bytes_from(std::size_t source) const;
-  // Bytes sent to all of them, and received from all.
+  // Bytes sent to all neighbours, and received from all.
   std::int64_t bytes_to_neighbours() const;
   std::int64_t bytes_from_neighbours() const;
 
@@ -101,17 +101,17 @@ struct CollectiveCall {
   std::int64_t root = 0;
   std::int64_t send_count = 0;  // or the only count
   std::int64_t receive_count = 0;
-  std::int64_t send_width = 0;  // bytes of an element, of the only type where there is one
+  std::int64_t send_width = 0;  // bytes of an element, of the only type if there is one
   std::int64_t receive_width = 0;
   std::span<const double> send_counts;  // by rank, or by neighbour
   std::span<const double> receive_counts;
-  std::span<const double> destinations;  // the neighbours; ranks, or kProcNull
+  std::span<const double> destinations;  // the neighbours: ranks or kProcNull
   std::span<const double> sources;
-  double flops = 0;  // of reducescatter; those of other reductions are operations of their own
+  double flops = 0;  // of reducescatter; those of other reductions are separate operations
 };
 
-// The error of a call that does not fit a communicator of `size` ranks, and what would fit.
-// `kind`: collective or icollective.
+// The error of a call that does not fit a communicator of `size` ranks, and what would fit. `kind`:
+// collective or icollective.
 std::string explain_misfit(const Call& call, Kind kind, std::int64_t size);
 
 bool is_rooted(Operation operation);

@@ -25,7 +25,7 @@ inline constexpr std::array<std::uint8_t, 64> kTypeWidth = {
     0,       1,       8,       8,  // ldouble_int, C++ types, UB, LB, packed, pointer, count
     kNoType, kNoType, kNoType, kNoType};
 
-// kNoType when there is no such type; the lost type is taken for 0 bytes.
+// kNoType if there is no such type; the lost type counts as 0 bytes.
 constexpr std::uint8_t type_width(std::int64_t id) {
   if (id == kLostType) return 0;
   return id < 0 || id >= 64 ? kNoType : kTypeWidth[static_cast<std::size_t>(id)];

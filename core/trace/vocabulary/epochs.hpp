@@ -1,4 +1,4 @@
-// The epochs of one rank's windows: the one place that says which calls on a window are wrong.
+// The epochs of one rank's windows: the only place that decides which calls on one are invalid.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace tisim {
 
-// A number by which a rank names a window, from the call that makes it to `win_free`.
+// A rank's number for a window, from the call that creates it to `win_free`.
 struct Epochs {
   std::uint32_t made = 0;   // line
-  std::uint32_t freed = 0;  // line of the last win_free, 0: none
+  std::uint32_t freed = 0;  // line of the last win_free; 0: none
   bool exists = false;
   std::uint16_t comm = 0;
   bool fenced = false;    // a fence has begun an epoch
@@ -24,12 +24,12 @@ struct Epochs {
   bool locked_all = false;
   std::vector<std::int32_t> targets;  // of the win_start
   std::vector<std::int32_t> origins;  // of the win_post
-  std::set<std::int32_t> locks;       // ranks that are locked one by one
-  std::uint32_t since = 0;            // line that began the epoch which began last
+  std::set<std::int32_t> locks;       // individually locked ranks
+  std::uint32_t since = 0;            // line that began the most recent epoch
 
-  // The error of a call, for a message; empty: none. `size`: of the communicator.
+  // The error of a call, for a message; empty if valid. `size`: of the communicator.
   std::string fault(const Op& op, std::span<const std::int32_t> group, std::int32_t size) const;
-  // The call, which is not wrong. `group`: of a win_post or win_start.
+  // Applies a valid call. `group`: of a win_post or win_start.
   void take(const Op& op, std::vector<std::int32_t> group);
 
   bool is_open() const { return started || posted || locked_all || !locks.empty(); }

@@ -8,10 +8,9 @@ namespace tisim {
 
 namespace {
 
-constexpr double kLargestOfView =
-    9007199254740992.0;                           // 2^53: a double holds every smaller whole number
-constexpr std::size_t kLeastNumbers = 3;          // displacement, block, distance
-constexpr std::size_t kMostNumbers = 3 + 2 * 16;  // 16 levels
+constexpr double kLargestOfView = 9007199254740992.0;  // 2^53: doubles represent all integers below
+constexpr std::size_t kLeastNumbers = 3;               // displacement, block, distance
+constexpr std::size_t kMostNumbers = 3 + 2 * 16;       // 16 levels
 
 std::string view_text(double number) { return std::to_string(static_cast<std::int64_t>(number)); }
 
@@ -52,7 +51,7 @@ FileView::FileView(std::span<const double> numbers)
     const bool is_last = i + 1 == numbers.size();
     const auto count = is_last ? 1 : static_cast<std::int64_t>(numbers[i]);
     const auto distance = static_cast<std::int64_t>(numbers[is_last ? i : i + 1]);
-    // Blocks without gaps between them are one.
+    // Contiguous blocks are merged.
     const bool is_dense = levels_.empty() && distance == bytes;
     if (is_last || (count > 1 && !is_dense)) levels_.push_back({bytes, distance});
     bytes *= count;
@@ -85,7 +84,7 @@ std::int64_t FileView::end(std::int64_t position, std::int64_t bytes) const {
 FileView::Piece FileView::first_piece(std::int64_t position, std::int64_t bytes) const {
   const Level& inner = levels_.back();
   Piece piece{place(position), 0};
-  // A view whose only level has no gaps shows all that follows.
+  // A view with a single level without gaps shows everything that follows.
   if (levels_.size() == 1 && inner.bytes == inner.distance) return {piece.offset, bytes};
   while (piece.bytes < bytes && place(position + piece.bytes) == piece.offset + piece.bytes) {
     const std::int64_t left = inner.bytes - (position + piece.bytes) % inner.bytes;
@@ -97,9 +96,9 @@ FileView::Piece FileView::first_piece(std::int64_t position, std::int64_t bytes)
 std::int64_t FileView::position_before(std::int64_t offset) const {
   std::int64_t left = std::max<std::int64_t>(offset - displacement_, 0);
   std::int64_t position = 0;
-  std::int64_t most = std::numeric_limits<std::int64_t>::max();  // that the level outside has
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();  // left in the outer level
   for (const Level& level : levels_) {
-    // Behind the last block of a level lies nothing that belongs to it.
+    // Nothing after the last block of a level belongs to it.
     const std::int64_t count = left / level.distance;
     if (count >= most / level.bytes) return position + most;
     position += count * level.bytes;

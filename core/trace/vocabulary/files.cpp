@@ -67,9 +67,9 @@ namespace {
 
 constexpr std::size_t kMostDigits = 19;
 
-// The directive after a `%`: its number of characters, and of the digits of the rank it asks for.
+// The directive after a `%`: its length, and the minimum number of digits of the rank.
 struct Directive {
-  std::size_t length = 0;  // 0: it is none
+  std::size_t length = 0;  // 0: not a directive
   std::size_t digits = 0;
   bool is_percent = false;
 };

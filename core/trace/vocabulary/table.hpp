@@ -1,11 +1,11 @@
 // The table of operations. Every action of a trace and every kind of operation that the core
 // executes is declared here and nowhere else.
 //
-// From these rows come the enumerations Kind and Operation, the vocabulary of the parser, the
-// layout of collective calls, the names in event logs and messages, the enumerations that Python
-// sees, the headers of the recorder and the executor in C, and what docs/traces.md must say (a test
-// compares them). A `switch` over Role, Form or Operation has no `default`: with a role added, the
-// parser, the checker and the interpreter do not compile until they handle it (-Werror=switch).
+// These rows generate the enumerations Kind and Operation, the vocabulary of the parser, the layout
+// of collective calls, the names in event logs and messages, the enumerations in Python, the
+// headers of the recorder and the executor in C, and the required contents of docs/traces.md
+// (tested). A `switch` over Role, Form or Operation has no `default`: with a new role, the parser,
+// the checker and the interpreter do not compile until they handle it (-Werror=switch).
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,10 @@ namespace tisim {
 // How the arguments of an action are read.
 enum class Form : std::uint8_t {
   none,      // the kind has no action of its own
-  ignored,   // whatever they are
+  ignored,   // any arguments
   location,  // of the next call
   init,      // any argument makes double the default type
-  finalize,  // whatever they are; the program ends
+  finalize,  // any arguments; the program ends
   compute,
   sleep,
   send,
@@ -37,11 +37,11 @@ enum class Form : std::uint8_t {
   comm_free,
   file,
   window,
-  custom,  // whatever they are, kept as words
+  custom,  // any arguments, kept as words
 };
 
 // The role of an operation. The interpreter, the checks, the walks, the timelines and the C
-// executor switch on this; kinds of one role differ in the other columns alone.
+// executor switch on this; kinds with the same role differ only in the other columns.
 // clang-format off
 #define TISIM_ROLES(ROW)                                                                           \
   ROW(end) /* of the trace */                                                                      \
@@ -56,10 +56,10 @@ enum class Form : std::uint8_t {
   ROW(make_persistent)                                                                             \
   ROW(start)                                                                                       \
   ROW(start_all)                                                                                   \
-  ROW(number_request) /* gives a number to the request that was made last */                       \
-  ROW(number_persistent) /* to the persistent request that was made last */                        \
-  ROW(complete_one) /* a wait or test: for one request */                                          \
-  ROW(complete_last) /* for the one that was posted last */                                        \
+  ROW(number_request) /* numbers the last request created */                                       \
+  ROW(number_persistent) /* numbers the last persistent request */                                 \
+  ROW(complete_one) /* a wait or test for one request */                                           \
+  ROW(complete_last) /* for the one posted last */                                                 \
   ROW(complete_collective)                                                                         \
   ROW(complete_all)                                                                                \
   ROW(complete_any)                                                                                \
@@ -73,20 +73,20 @@ enum class Form : std::uint8_t {
   ROW(file)                                                                                        \
   ROW(file_offset)                                                                                 \
   ROW(window)                                                                                      \
-  ROW(launch) /* of a block of a graph on the GPU of the rank */                                   \
+  ROW(launch) /* launches a block of a graph on the rank's GPU */                                  \
   ROW(custom)
 // clang-format on
 
-// When a send is complete: as the size of its message decides, when its receive has begun, at once.
+// When a send completes: depending on its message size, when its receive has begun, or at once.
 #define TISIM_SEND_MODES(ROW) ROW(standard) ROW(synchronous) ROW(buffered)
 
 // ROW(kind, properties): the kinds of operations. A kind with a form is the action of its name.
 //
-// A line of a trace becomes one operation, or several (a sendrecv, a reduction with its flops).
-// `makes_request`: a request is pending afterwards. `blocks`: the rank may have to wait in it; what
-// completes requests and does not block is a test. `name`: what messages and event logs call it.
-// `usage`: the arguments in the modern dialect; `legacy_usage`: in the legacy one, where they
-// differ. `effect`: what the documentation says of the action.
+// A line of a trace becomes one operation or several (a sendrecv, a reduction with its flops).
+// `makes_request`: a request is pending afterwards. `blocks`: the rank may have to wait in it; an
+// operation that completes requests without blocking is a test. `name`: name in messages and event
+// logs. `usage`: the arguments in the modern dialect; `legacy_usage`: in the legacy one, if
+// different. `effect`: description of the action in the documentation.
 // clang-format off
 #define TISIM_KINDS(ROW)                                                                           \
   ROW(end, .role = Role::end, .name = "no action")                                                 \
@@ -199,9 +199,9 @@ enum class Form : std::uint8_t {
 // ROW(operation, properties): the collectives. Each is two actions, with and without an `i` before
 // its name; the kinds of their operations are `collective` and `icollective`.
 //
-// The usage is the grammar of the arguments (collective_call.cpp reads it). `flow`: whose data
-// ranks need, from all of them where it does not stand. `request_tag`: the tag that SimGrid's
-// tracer writes in the wait for the non-blocking collective.
+// The usage is the grammar of the arguments (parsed by collective_call.cpp). `flow`: whose data
+// ranks need; all ranks' by default. `request_tag`: the tag that SimGrid's tracer writes in the
+// wait for the non-blocking collective.
 #define TISIM_COLLECTIVES(ROW)                                                                     \
   ROW(barrier, .usage = "no arguments", .request_tag = -779)                                       \
   ROW(bcast, .usage = "count [root [type]]", .flow = DataFlow::from_root,                          \
@@ -236,20 +236,21 @@ enum class Form : std::uint8_t {
   ROW(neighbor_alltoallv, .usage = TISIM_NEIGHBOURS "s0..sD-1 r0..rS-1 [stype rtype]",             \
       TISIM_AMONG_NEIGHBOURS)
 
-// How many the rank sends to and who they are, how many it receives from and who they are.
+// Number and ranks of the destinations, then of the sources.
 #define TISIM_NEIGHBOURS "D to0..toD-1 S from0..fromS-1 "
 #define TISIM_AMONG_NEIGHBOURS                                                                     \
   .effect = "addition: to and from those ranks, -666: nobody; the n-th message from one rank to "  \
             "another is the n-th that the other one lists",                                        \
   .flow = DataFlow::neighbours, .request_tag = -1002 /* SimGrid has none */
 
-// ROW(operation, properties): what is done with files, in the words of POSIX and of MPI-IO. The kind
-// of their operations is `file`.
+// ROW(operation, properties): calls on files, in POSIX and MPI-IO terms. The kind of their
+// operations is `file`.
 //
-// `like`: the call of POSIX that a rank's own part of a call of MPI-IO is. `synchronises`: the ranks
-// of the communicator, an argument `comm=`, wait for each other before it. `is_shared`: the position
-// is that of all ranks that have opened the file together. `makes_request`: the rank goes on.
-// `part_of`: it is the first or the second step of that call (a split collective call of MPI).
+// `like`: the POSIX call equivalent to a rank's own part of an MPI-IO call. `synchronises`: the
+// ranks of the communicator, an argument `comm=`, first wait for each other. `is_shared`: the
+// position is shared by all ranks that opened the file together. `makes_request`: the rank
+// continues at once. `part_of`: it is the first or second step of that call (a split collective
+// call of MPI).
 #define TISIM_FILE_CALLS(ROW)                                                                      \
   ROW(open, .usage = "handle name [flags] [size=bytes]",                                           \
       .effect = "the handle stands for that file until `close`")                                   \
@@ -336,8 +337,8 @@ enum class Form : std::uint8_t {
 
 // ROW(operation, properties): one-sided communication. The kind of their operations is `window`.
 //
-// `form`: what stands behind the window's number. `stores`, `fetches`: data go to the target, come
-// from it. `combines`: with what is there. `makes_request`: it has one, and the rank goes on.
+// `form`: the arguments after the window's number. `stores`, `fetches`: data go to, come from the
+// target. `combines`: with its data. `makes_request`: creates one, and the rank continues at once.
 #define TISIM_WINDOW_CALLS(ROW)                                                                    \
   ROW(win_create, .form = WindowForm::size, TISIM_WINDOW_MADE)                                     \
   ROW(win_allocate, .form = WindowForm::size, TISIM_WINDOW_MADE)                                   \
@@ -394,7 +395,7 @@ enum class Form : std::uint8_t {
 enum class Role : std::uint8_t { TISIM_ROLES(TISIM_ENUMERATOR) };
 enum class SendMode : std::uint8_t { TISIM_SEND_MODES(TISIM_ENUMERATOR) };
 
-// The kinds of operations. op.hpp says what the fields of each mean.
+// The kinds of operations. op.hpp describes the fields of each.
 enum class Kind : std::uint8_t { TISIM_KINDS(TISIM_ENUMERATOR) };
 
 // The type of a call: a collective, the creation of a communicator, a custom action, a list of
@@ -407,7 +408,7 @@ enum class Operation : std::uint8_t {
   comm_free,                                       // arguments: the communicator
   custom,                                          // words: the action and its arguments
   requests,                                        // arguments: their numbers
-  TISIM_FILE_CALLS(TISIM_ENUMERATOR)               // op.hpp says what their arguments are
+  TISIM_FILE_CALLS(TISIM_ENUMERATOR)               // op.hpp describes their arguments
   TISIM_WINDOW_CALLS(TISIM_ENUMERATOR)             // the same
 };
 
@@ -416,19 +417,19 @@ enum class Operation : std::uint8_t {
 struct KindTraits {
   Role role;
   SendMode mode = SendMode::standard;
-  bool receives = false;  // a message, or makes a persistent request that does
+  bool receives = false;  // a message, or creates a persistent request that does
   bool makes_request = false;
   bool blocks = false;
   Form form = Form::none;
-  Operation operation = Operation::barrier;  // of kinds whose call is always the same operation
-  std::string_view name = {};                // in messages and event logs; empty: the kind's own
+  Operation operation = Operation::barrier;  // of kinds whose call always has the same operation
+  std::string_view name = {};                // in messages and event logs; empty: the kind's name
   std::string_view usage = {};
   std::string_view legacy_usage = {};
   std::string_view effect = {};
 };
 
-// Whose data ranks need in a collective: that of all, of the root, of all at the root, of the
-// ranks below, of the ranks that the call lists.
+// Whose data ranks need in a collective: of all ranks, of the root, of all at the root, of the
+// ranks below, of the listed neighbours.
 enum class DataFlow : std::uint8_t { all_to_all, from_root, to_root, chain, neighbours };
 
 struct CollectiveTraits {
@@ -443,15 +444,15 @@ struct CollectiveTraits {
 struct FileTraits {
   std::string_view name;
   std::string_view usage = {};
-  Operation like = Operation::barrier;  // none: what the operation itself is
+  Operation like = Operation::barrier;  // barrier: the operation itself
   bool synchronises = false;
   bool is_shared = false;
   bool makes_request = false;
-  Operation part_of = Operation::barrier;  // none
+  Operation part_of = Operation::barrier;  // barrier: none
   std::string_view effect = {};
 };
 
-// The words behind the window's number in a call of one-sided communication.
+// The words after the window's number in a call of one-sided communication.
 enum class WindowForm : std::uint8_t { alone, size, fence, group, lock, target, access };
 
 struct WindowTraits {
@@ -503,7 +504,7 @@ constexpr const CollectiveTraits& traits_of(Operation collective) {
 
 constexpr Role role_of(Kind kind) { return traits_of(kind).role; }
 
-// True if it sends a message, receives one, or does either.
+// True if it sends a message, receives one, or either.
 constexpr bool sends(Kind kind) {
   return role_of(kind) == Role::send || role_of(kind) == Role::exchange;
 }
@@ -538,7 +539,7 @@ constexpr bool is_window_call(Operation operation) {
 constexpr const WindowTraits& window_traits_of(Operation call) {
   return kWindowTraits[static_cast<std::size_t>(call) - kFirstWindowCall];
 }
-// The arguments of a call of that form.
+// The arguments of a call with that form.
 constexpr std::string_view usage_of(WindowForm form) {
   switch (form) {
     case WindowForm::alone:
@@ -562,12 +563,12 @@ constexpr std::string_view usage_of(WindowForm form) {
 constexpr const FileTraits& file_traits_of(Operation call) {
   return kFileTraits[static_cast<std::size_t>(call) - kFirstFileCall];
 }
-// The action of a rank in a call on files, in the words of POSIX where these have one.
+// A rank's own action in a call on files, as the equivalent POSIX call if there is one.
 constexpr Operation own_part_of(Operation call) {
   const Operation like = file_traits_of(call).like;
   return like == Operation::barrier ? call : like;
 }
-// True if it is the first step of a split collective call, or the second.
+// True if it is the first, or second, step of a split collective call.
 constexpr bool begins_split(Operation call) {
   const FileTraits& traits = file_traits_of(call);
   return traits.part_of != Operation::barrier && traits.like != Operation::barrier;
@@ -576,15 +577,15 @@ constexpr bool ends_split(Operation call) {
   const FileTraits& traits = file_traits_of(call);
   return traits.part_of != Operation::barrier && traits.like == Operation::barrier;
 }
-// True if the operation's call says which collective it is.
+// True if the operation's call identifies a collective.
 constexpr bool has_collective_call(Kind kind) {
   return kind == Kind::collective || kind == Kind::icollective;
 }
 
-// The name of an operation in event logs and messages: its action's name.
+// Name of an operation in event logs and messages: that of its action.
 std::string_view name_of(Kind kind, Operation operation);
 
-// The kind or operation of a number that comes from outside. Throws std::out_of_range.
+// Kind or operation from an external number. Throws std::out_of_range.
 Kind checked_kind(std::int64_t number);
 Operation checked_operation(std::int64_t number);
 

@@ -1,4 +1,4 @@
-// The action words of a trace, which table.hpp declares, and those of the user.
+// The action words of a trace: those declared in table.hpp and those of the user.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace tisim {
 
-// The dialects that traces are written in.
+// The dialects of traces.
 enum class Dialect : std::uint8_t {
   automatic,  // to be detected (text/dialect.hpp)
   modern,     // SimGrid 3.20 and later: messages have tags
-  legacy,     // before
+  legacy,     // earlier versions
 };
 
 struct Action {
@@ -25,25 +25,25 @@ struct Action {
   Kind kind = Kind::nop;
   Operation operation = Operation::barrier;
   std::string_view usage = {};         // arguments in the modern dialect
-  std::string_view legacy_usage = {};  // in the legacy one, where they differ
-  std::string_view effect = {};        // what it does, for the documentation
+  std::string_view legacy_usage = {};  // in the legacy one, if different
+  std::string_view effect = {};        // description for the documentation
 };
 
-// All actions that tisim knows by itself.
+// All predefined actions.
 std::span<const Action> known_actions();
 
 class Vocabulary {
  public:
-  // Throws std::invalid_argument when a custom name is a known action or cannot stand in a line.
+  // Throws std::invalid_argument if a custom name is a known action or cannot occur in a line.
   explicit Vocabulary(const std::vector<std::string>& custom_actions);
   ~Vocabulary();
   Vocabulary(const Vocabulary&) = delete;
   Vocabulary& operator=(const Vocabulary&) = delete;
 
-  // The action of a word in any case, nullptr when there is none.
+  // The action of a word, ignoring case; nullptr if there is none.
   const Action* find(std::string_view word) const;
 
-  // The known names that look most like `word`, as text for an error message; perhaps empty.
+  // The known names most similar to `word`, as text for an error message; possibly empty.
   std::string nearest(std::string_view word) const;
 
  private:
@@ -51,10 +51,9 @@ class Vocabulary {
   std::vector<std::unique_ptr<Custom>> customs_;
 };
 
-// Which arguments of an action are ranks.
+// The arguments of an action that are ranks.
 
-// Bit i for its argument i; 0 of no action. Roots are not among them: they are the same on all
-// ranks.
+// Bit i for argument i; 0 without an action. Roots are excluded: they are the same on all ranks.
 unsigned rank_arguments(const Action* action);
 
 }  // namespace tisim

@@ -103,7 +103,7 @@ namespace tisim::test {
 namespace {
 
 constexpr std::int64_t kRanks = 3;
-// Types as traces number them.
+// Type numbers of traces.
 constexpr double kDouble = 0, kInt = 1, kShort = 3;  // 8, 4 and 2 bytes
 
 using Counts = std::vector<double>;
@@ -124,7 +124,7 @@ Call call_of(Operation operation, Counts arguments) {
   return call;
 }
 
-// Arguments are those of a line over three ranks, without the flops of reduce, allreduce and scans.
+// Arguments are those of a line for three ranks, without the flops of reduce, allreduce and scans.
 bool means(Operation operation, Counts arguments, const Meaning& meaning) {
   const Call call = call_of(operation, std::move(arguments));
   const CollectiveCall decoded(call, kRanks);
@@ -305,7 +305,7 @@ TEST("file names: flags have letters of their own, and read or write") {
 
 namespace {
 
-// The bytes of a file that a view shows, one by one, by counting the blocks of all levels.
+// The bytes of a file that a view shows, found by enumerating the blocks of all levels.
 std::vector<std::int64_t> shown(const std::vector<double>& numbers, std::int64_t turns) {
   std::vector<std::int64_t> places;
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(numbers[1]); ++i) places.push_back(i);
@@ -355,7 +355,7 @@ TEST("file view: random views show the bytes that counting finds") {
     std::int64_t at = first;
     std::int64_t behind = -1;
     view.for_each_piece(first, size - first, [&](std::int64_t offset, std::int64_t bytes) {
-      CHECK(offset != behind);  // else it were one piece with the last
+      CHECK(offset != behind);  // else it would belong to the previous piece
       for (std::int64_t i = 0; i < bytes; ++i) {
         CHECK(offset + i == places[static_cast<std::size_t>(at++)]);
       }

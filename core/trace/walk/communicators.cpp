@@ -12,31 +12,31 @@ namespace {
 
 constexpr std::size_t kOpsAtOnce = 4096;
 
-// A line of one rank that makes a communicator.
+// A line of one rank that creates a communicator.
 struct Making {
-  std::size_t parent;  // 0: the world, else the number of the rank's making plus 1; kNone: none
+  std::size_t parent;  // 0: the world, else index of the rank's making plus 1; kNone: none
   bool is_split;
   std::int64_t color;
   std::int64_t key;
-  std::size_t next;  // the next making of the same parent, or kNone
+  std::size_t next;  // next making with the same parent, or kNone
 };
 
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
-// A comm_group: the ranks of the world, and the number of the making among those of its rank.
+// A comm_group: its ranks of the world, and its index among the makings of its rank.
 struct GroupMaking {
   std::vector<std::int32_t> members;
   std::size_t at;
 };
 
-// All of one rank, in its order.
+// All makings of one rank, in order.
 struct RankMakings {
   std::vector<Making> all;
   std::vector<GroupMaking> of_groups;
   std::vector<std::size_t> first;  // of each parent, or kNone
 };
 
-// Lists those of one parent after one another.
+// Links the makings of each parent.
 RankMakings by_parent(std::vector<Making> makings) {
   RankMakings result;
   result.first.assign(makings.size() + 1, kNone);
@@ -48,19 +48,19 @@ RankMakings by_parent(std::vector<Making> makings) {
   return result;
 }
 
-// `progress` is of that rank.
+// `progress` covers this rank only.
 RankMakings makings_of(const TraceSet& set, std::int32_t rank, CallTable& calls,
                        std::vector<Op>& ops, const Progress& progress) {
   const auto reader = set.open(rank, calls);
   reader->stop_at_loops();
   std::vector<Making> makings;
   std::vector<GroupMaking> of_groups;
-  std::map<std::uint16_t, std::size_t> made = {{std::uint16_t{0}, 0}};  // by the trace's number
-  int turns = 0;                                                        // of the loop at hand
+  std::map<std::uint16_t, std::size_t> made = {{std::uint16_t{0}, 0}};  // by number in the trace
+  int turns = 0;                                                        // of the current loop
   std::size_t made_at_turn = 0;
   for (;;) {
     while (const auto turn = reader->next_turn()) {
-      // A repetition that makes none leaves nothing behind.
+      // A repetition that creates no communicator has no effect here.
       if (turns > 1 && turn->left > 0 && makings.size() == made_at_turn) {
         reader->skip_repetitions(turn->left);
       }
@@ -86,7 +86,7 @@ RankMakings makings_of(const TraceSet& set, std::int32_t rank, CallTable& calls,
       }
       const bool is_split = ops[i].kind == Kind::comm_split;
       const auto parent = made.find(ops[i].comm);
-      // A parent that is not there: nothing can be made of it.
+      // With an unknown parent, nothing can be derived from it.
       const std::size_t from = parent == made.end() ? makings.size() + 1 : parent->second;
       makings.push_back({from, is_split,
                          is_split ? static_cast<std::int64_t>(call.arguments[2]) : 0,
@@ -102,7 +102,7 @@ RankMakings makings_of(const TraceSet& set, std::int32_t rank, CallTable& calls,
 
 }  // namespace
 
-// Follows the makings, group by group: all ranks of a group make the next one together.
+// Follows the makings group by group: all ranks of a group make the next one together.
 class CommunicatorBuilder {
  public:
   CommunicatorBuilder(const TraceSet& set, const Progress& progress) : result_(set.ranks()) {
@@ -127,7 +127,7 @@ class CommunicatorBuilder {
     follow(world, std::vector<std::size_t>(world.size(), 0));
     make_listed_groups();
     for (std::size_t group = 0; group < result_.members_.size(); ++group) {
-      // Copies: following adds to both.
+      // Copies, since following adds to both.
       const std::vector<std::int32_t> members = result_.members_[group];
       const std::vector<std::size_t> parents = made_at_[group];
       follow(members, parents);
@@ -136,11 +136,11 @@ class CommunicatorBuilder {
   }
 
  private:
-  // A member of a new group: color, key, number in the parent, rank in the world, and where its
-  // making stands.
+  // A member of a new group: color, key, rank in the parent, rank in the world, and the index of
+  // its making.
   using Candidate = std::tuple<std::int64_t, std::int64_t, std::size_t, std::int32_t, std::size_t>;
 
-  // All that the ranks of a group make of it; `parents`: what each of them calls it.
+  // Creates all children of a group; `parents`: the group's number among the makings of each rank.
   void follow(const std::vector<std::int32_t>& members, const std::vector<std::size_t>& parents) {
     std::vector<std::size_t> next(members.size());
     for (std::size_t i = 0; i < members.size(); ++i) {
@@ -152,7 +152,7 @@ class CommunicatorBuilder {
       for (std::size_t i = 0; i < members.size(); ++i) {
         const std::vector<Making>& makings = makings_[static_cast<std::size_t>(members[i])].all;
         std::size_t& at = next[i];
-        if (at == kNone) return;  // not by all of them
+        if (at == kNone) return;  // not made by all of them
         if (i > 0 && makings[at].is_split != is_split) return;
         is_split = makings[at].is_split;
         candidates.emplace_back(makings[at].color, makings[at].key, i, members[i], at);
@@ -163,8 +163,8 @@ class CommunicatorBuilder {
     }
   }
 
-  // Communicators of comm_group: the n-th one that a rank makes of a list of ranks is the n-th of
-  // every rank in it.
+  // Communicators of comm_group: the n-th one that a rank makes from a list of ranks is the n-th on
+  // every rank in the list.
   void make_listed_groups() {
     struct Listed {
       std::size_t joined = 0;
@@ -222,7 +222,7 @@ class CommunicatorBuilder {
 
   Communicators result_;
   std::vector<RankMakings> makings_;               // by rank
-  std::vector<std::vector<std::size_t>> made_at_;  // by group: what its ranks call it
+  std::vector<std::vector<std::size_t>> made_at_;  // by group: its making on each rank
 };
 
 Communicators Communicators::of(const TraceSet& set, const Progress& progress) {

@@ -133,7 +133,7 @@ void RankRequests::post_message(const RankWalk& walk) {
        {traits.receives ? op.peer : me, traits.receives ? me : op.peer, op.tag}, op.comm);
 }
 
-// The message of an operation, or of the persistent request that it starts.
+// Adds the message of an operation or of the persistent request that it starts.
 void RankRequests::describe_message(const RankWalk& walk, const Op& op,
                                     const CommunicatorView& group) {
   if (group.group == kNoGroup || op.peer == kProcNull) return;
@@ -166,8 +166,8 @@ void RankRequests::free_persistent(std::int32_t place) {
   freed.request.number = std::exchange(free_persistent_, place);
 }
 
-// The first of that key that is not active. Where all are, a test or a waitany has completed one of
-// them: probably the one that was started first. -1: there is none.
+// The first inactive request with that key. If all are active, a test or a waitany has completed
+// one of them: probably the one started first. -1: none.
 std::int32_t RankRequests::to_start(const Op& key, std::int32_t me) const {
   std::int32_t oldest = -1;
   for (std::int32_t place = 0; std::cmp_less(place, persistent_.size()); ++place) {
@@ -205,7 +205,7 @@ void RankRequests::start(const RankWalk& walk, std::int32_t place) {
   describe_message(walk, op, made.group);
 }
 
-// One that is not known here, as in a trace that begins later, is pending all the same.
+// An unknown one, as in a trace that begins later, is pending nevertheless.
 void RankRequests::start_named(const RankWalk& walk) {
   const Op& op = walk.op();
   const std::int32_t me = walk.group().rank;
@@ -236,7 +236,7 @@ void RankRequests::start_number(const RankWalk& walk, std::int32_t number) {
 
 // Waits and tests.
 
-// The request is pending no longer.
+// Removes the request from the pending ones.
 void RankRequests::complete(std::int32_t index) {
   const Request& request = requests_[index];
   std::int32_t number = request.origin;
@@ -251,7 +251,7 @@ void RankRequests::complete(std::int32_t index) {
   requests_.release(index);
 }
 
-// The source of a persistent receive that SimGrid's tracer wrote is known to its wait alone.
+// For a persistent receive written by SimGrid's tracer, only the wait knows the source.
 std::int32_t RankRequests::named(const RankWalk& walk) {
   Op op = walk.op();
   const std::int32_t request = requests_.named(list_, 0, &numbers_, op);
@@ -271,7 +271,7 @@ void RankRequests::complete_named(const RankWalk& walk, bool waits) {
   }
 }
 
-// The oldest one, where none has the tag that SimGrid gives it.
+// Completes the oldest one if none has SimGrid's tag for the kind.
 void RankRequests::complete_collective(const RankWalk& walk) {
   std::int32_t request = requests_.find_collective(list_, walk.op());
   for (std::int32_t at = list_.first; at >= 0 && request < 0; at = requests_.next(at)) {
@@ -282,7 +282,7 @@ void RankRequests::complete_collective(const RankWalk& walk) {
 
 // Requests by number.
 
-// A number of a request that is perhaps complete may be given again.
+// The number of a possibly complete request may be assigned again.
 void RankRequests::give_number(std::int32_t number, std::int32_t pending, std::int32_t persistent) {
   NumberedRequest& numbered = numbers_[number];
   if (numbered.pending >= 0) {
@@ -305,7 +305,7 @@ bool RankRequests::is_given(std::int32_t number) {
   return false;
 }
 
-// A wait or test names the number. A persistent request keeps it when it is complete.
+// A wait or test names the number. A persistent request keeps its number when complete.
 void RankRequests::name_number(std::int32_t number, bool waits) {
   if (!is_given(number)) return;
   NumberedRequest& numbered = numbers_[number];
@@ -322,13 +322,13 @@ bool RankRequests::may_be_complete(const Request& request) const {
   return request.complete || request.order < tested_;
 }
 
-// True if a test or a waitany, of this number or of all pending ones, may have had its request.
+// True if a test or waitany, of this number or of all pending requests, may have completed it.
 bool RankRequests::may_be_complete(const NumberedRequest& numbered) const {
   return numbered.may_be_complete || complete_somewhere_ > 0 ||
          (numbered.pending >= 0 && may_be_complete(requests_[numbered.pending]));
 }
 
-// Requests that are cancelled or freed.
+// Cancelled and freed requests.
 
 bool RankRequests::is_of_collective(std::int32_t number, std::int32_t pending) {
   if (pending < 0 || requests_[pending].type != RequestType::collective) return false;

@@ -11,53 +11,53 @@
 
 namespace tisim {
 
-// Follows the operations of a rank in their order. What a test has named is perhaps complete, and
-// which request a waitany has completed is not known.
+// Follows the operations of a rank in order. A tested request is possibly complete, and it is
+// unknown which request a waitany completed.
 class RankRequests {
  public:
   // The error of a call.
   enum class Fault : std::uint8_t {
-    not_pending,      // a wait names a request by its key that is not pending
-    none_pending,     // a wait is for the request that was posted last, and there is none
-    none_to_free,     // a request_free names no request by its key
-    still_pending,    // a number is given, and its request is neither waited for nor tested
+    not_pending,      // a wait names a request by a key that is not pending
+    none_pending,     // a wait for the last posted request, but none is pending
+    none_to_free,     // a request_free names an unknown request by key
+    still_pending,    // a number is assigned, but its request was neither waited for nor tested
     unknown_number,   // no request has the number
-    not_persistent,   // a start names another request
-    still_active,     // a start names a request that is neither waited for nor tested
+    not_persistent,   // a start names a request that is not persistent
+    still_active,     // a start names a request that was neither waited for nor tested
     of_a_collective,  // a request of a collective is cancelled or freed
-    not_active,       // a persistent request is cancelled that is not started
+    not_active,       // a persistent request is cancelled that was not started
   };
   struct Problem {
     Fault fault;
     std::int32_t number = -1;
-    std::uint32_t since = 0;  // the line that has made the request
+    std::uint32_t since = 0;  // the line that created the request
   };
 
-  // Takes the operation at hand into account.
+  // Adds the current operation.
   void take(const RankWalk& walk);
 
-  // Effects of the last operation taken: the messages that it posts, its errors, and the message
-  // that it withdraws, if nobody has matched that.
+  // Effects of the last operation taken: the messages it posts, its errors, and the message it
+  // withdraws if that is unmatched.
   const std::vector<TraceMessage>& messages() const { return messages_; }
   const std::vector<Problem>& problems() const { return problems_; }
   const std::optional<TraceMessage>& cancelled() const { return cancelled_; }
 
-  // The lines that have made what is pending and was never tested.
+  // Lines of the pending requests that were never tested.
   std::vector<std::uint32_t> pending_lines() const;
-  // Requests that some waitany has completed, nobody knows which.
+  // Number of requests that some waitany has completed; which ones is unknown.
   std::uint64_t complete_somewhere() const { return complete_somewhere_; }
 
-  // A hash of all that decides about what comes, at a turn of a loop.
+  // Hash of the state that determines the future, at a turn of a loop.
   std::uint64_t signature(const LoopLines& lines) const;
-  // Pending requests continue as after the skipped lines, in which `complete_more` further waitany
-  // complete a request.
+  // Continues the pending requests after the skipped lines, in which `complete_more` further
+  // waitany calls complete a request.
   void skip(const SkippedLines& skipped, std::uint64_t complete_more);
 
  private:
   struct Persistent {
     PersistentRequest request;
     CommunicatorView group;     // of its communicator
-    std::int32_t pending = -1;  // what its last start has made
+    std::int32_t pending = -1;  // created by its last start
   };
 
   std::int32_t post(const RankWalk& walk, const Request& like, const RequestKey& key,
@@ -94,13 +94,13 @@ class RankRequests {
   PendingRequests requests_;
   PendingList list_;
   RequestNumbers numbers_;
-  // In the order in which they were made. A rank that sends to itself has two of one key.
+  // In order of creation. A rank that sends to itself has two with the same key.
   std::vector<Persistent> persistent_;
-  std::int32_t free_persistent_ = -1;  // the first free place there
+  std::int32_t free_persistent_ = -1;  // the first free slot
   std::int32_t made_persistent_ = -1;
   bool has_persistent_ = false;           // or had one
-  std::uint32_t tested_ = 0;              // the first so many posted ones were tested together
-  std::uint64_t complete_somewhere_ = 0;  // by waitany: which is not known
+  std::uint32_t tested_ = 0;              // requests below this order were tested together
+  std::uint64_t complete_somewhere_ = 0;  // by a waitany; which ones is unknown
   std::vector<TraceMessage> messages_;
   std::vector<Problem> problems_;
   std::optional<TraceMessage> cancelled_;

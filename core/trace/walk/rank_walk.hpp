@@ -1,4 +1,4 @@
-// The operations of one rank with their communicators resolved, one at a time.
+// The operations of one rank, one at a time, with their communicators resolved.
 #pragma once
 
 #include <algorithm>
@@ -14,20 +14,20 @@
 
 namespace tisim {
 
-// Lines within a loop, some repetitions of which are not read.
+// Lines of a loop of which some repetitions are not read.
 struct SkippedLines {
-  std::uint64_t loop_begin = 0;  // the lines before the loop
-  std::uint64_t by = 0;          // the lines that are skipped
+  std::uint64_t loop_begin = 0;  // lines before the loop
+  std::uint64_t by = 0;          // skipped lines
 
-  // Lines in the loop move to the last repetition that was skipped.
+  // Lines in the loop move to the last skipped repetition.
   std::uint32_t moved(std::uint32_t line) const {
     constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
     return line <= loop_begin ? line : static_cast<std::uint32_t>(std::min(line + by, kMost));
   }
 };
 
-// A place between two repetitions of a loop. Lines in the loop count from there, others from the
-// beginning.
+// A boundary between two repetitions of a loop. Lines in the loop are counted from there, others
+// from the beginning.
 struct LoopLines {
   std::uint64_t loop_begin = 0;
   std::uint64_t here = 0;
@@ -37,25 +37,25 @@ struct LoopLines {
   }
 };
 
-// How to read loops that do the same each time: skip repetitions, or read them to the end.
+// How to read loops whose repetitions are equal: skip repetitions, or read every one.
 enum class Loops : std::uint8_t { by_repetition, by_action };
 
 class RankWalk {
  public:
   static constexpr std::size_t kUsualBatch = 1024;  // operations
 
-  // `set` and `communicators` must outlive it, and so must `again`: where a rank is read again, to
-  // say what is wrong with it, that is told 1 from time to time. Calls are interned in `calls`; the
-  // walk has a table of its own without it.
+  // `set`, `communicators` and `again` must outlive it. `again` is set if the rank is read again to
+  // locate a problem; it receives 1 from time to time. Calls are interned in `calls`; without it
+  // the walk has its own table.
   RankWalk(const TraceSet& set, const Communicators& communicators, std::int32_t rank,
            const Progress* again = nullptr, std::size_t batch = kUsualBatch,
            std::shared_ptr<CallTable> calls = nullptr);
 
-  // A table for walks of several ranks, one after the other or together, where they profit from
-  // one: readers of a packed structure share what they know of its lines. Else none.
+  // A call table for walks of several ranks, sequential or concurrent, if they benefit from sharing
+  // one: readers of a packed structure share decoded lines. Otherwise nullptr.
   static std::shared_ptr<CallTable> shared_calls(const TraceSet& set);
 
-  // Goes to the next operation; false at the end. Throws TraceError.
+  // Advances to the next operation; returns false at the end. Throws TraceError.
   bool next();
 
   const Op& op() const { return ops_[at_]; }
@@ -64,13 +64,13 @@ class RankWalk {
   Operation operation() const { return operation_of(op(), *calls_); }
   // The communicator of the operation; that of a comm_split is the parent.
   const CommunicatorView& group() const { return group_; }
-  // The communicator of a number at this place.
+  // The communicator with that number at this point.
   CommunicatorView group_of(std::uint16_t comm) const;
-  // How many collectives this rank has called on that communicator before this one.
+  // Number of collectives that this rank has called on that communicator before this one.
   std::uint64_t collective_number() const { return number_; }
   const RankReader& reader() const { return *reader_; }
 
-  // See RankReader. turn() may be asked before each next().
+  // See RankReader. turn() may be called before each next().
   bool stop_at_loops() { return stops_at_loops_ = reader_->stop_at_loops(); }
   std::optional<LoopTurn> turn() {
     if (!stops_at_loops_ || at_ + 1 < count_) return std::nullopt;
@@ -78,7 +78,7 @@ class RankWalk {
   }
   void skip_repetitions(std::uint64_t count) { reader_->skip_repetitions(count); }
   void save_memory() { reader_->save_memory(); }
-  // A hash of the communicators that the rank has.
+  // Hash of the rank's communicators.
   std::uint64_t signature() const;
 
  private:
@@ -94,8 +94,8 @@ class RankWalk {
   std::int32_t rank_;
   std::shared_ptr<CallTable> calls_;
   std::unique_ptr<RankReader> reader_;
-  // Buffer of the batch at hand. Not a vector: filling one takes longer than reading a rank that
-  // does little.
+  // Buffer of the current batch. Not a vector: initialising one takes longer than reading a short
+  // rank.
   std::unique_ptr<std::byte[]> room_;
   Op* ops_;
   std::size_t batch_;
@@ -109,7 +109,7 @@ class RankWalk {
   std::uint64_t number_ = 0;
 };
 
-// True if all ranks of a communicator have to call the operation.
+// True if all ranks of a communicator must call the operation.
 bool is_collective(Kind kind);
 
 }  // namespace tisim
