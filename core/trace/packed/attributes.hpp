@@ -1,4 +1,4 @@
-// The attributes of calls in a packed trace: call sites, counters, matched sources and the like.
+// The attributes of calls in a packed trace: call sites, counters, matched sources and others.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace tisim {
 
-// The name of the attribute that says where in the program a call was made.
+// Name of the attribute with the location of a call in the program.
 constexpr std::string_view kCallSiteAttribute = "call_site";
 
-// The section `attributes` of a file, opened. Immutable.
+// The opened section `attributes` of a file. Immutable.
 class PackedAttributes {
  public:
-  // `values_offset`: where their values begin in the file. Throws TraceError and FormatError.
+  // `values_offset`: file offset of the values. Throws TraceError and FormatError.
   PackedAttributes(tit::AttributeTables tables, std::uint64_t values_offset,
                    std::uint64_t values_size);
 
@@ -26,7 +26,7 @@ class PackedAttributes {
   ColumnPlace column_of(std::int32_t rank) const {
     return find_column(tables_.columns, offsets_, rank);
   }
-  // The number of the attribute of a name.
+  // The number of the attribute with a name.
   std::optional<std::uint32_t> number_of(std::string_view name) const;
 
  private:

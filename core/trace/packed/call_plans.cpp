@@ -12,7 +12,7 @@ namespace tisim {
 namespace {
 
 constexpr std::size_t kNoHole = std::numeric_limits<std::size_t>::max();
-// Peers by rank that the plans of a class may keep.
+// Maximum number of peers by rank that the plans of a class may keep.
 constexpr std::size_t kMostPeers = std::size_t{1} << 24;
 
 }  // namespace
@@ -51,7 +51,7 @@ CallPlans::CallPlans(const PackedFile& file, std::uint32_t rank_class, const Tra
       known_(known),
       double_default_(double_default),
       plans_(program_.rank_class().signatures.size()) {
-  // The lines are parsed when they are met, so that calls are interned as those of a text.
+  // Lines are parsed when they are reached, so that calls are interned as from a text.
   for (std::uint32_t call = 0; call < plans_.size(); ++call) {
     CallPlan& plan = plans_[call];
     plan.kind = file_.tables().kinds[program_.rank_class().signatures[call]];
@@ -78,7 +78,7 @@ void CallPlans::make(std::uint32_t call) {
   try {
     resolved = find(call, details);
   } catch (const TraceError&) {
-    // It is call_signature when the line is parsed for its rank.
+    // The error is reported when the line is parsed for its rank.
   }
   if (!resolved) {
     plan.form = CallForm::parsed;
@@ -99,7 +99,7 @@ void CallPlans::add_details(CallDetails details, CallPlan& plan) {
   details_.push_back(std::move(details));
 }
 
-// Takes the plan of a call that was made for another class, if the numbers of all ranks go through.
+// Uses the plan of a call created for another class, if it applies to the numbers of all ranks.
 bool CallPlans::take_known(std::uint32_t call, const KnownCall& known) {
   for (const FieldPatch& patch : known.details.patches) {
     if (!values_fit(call, patch, patch.hole)) return false;
@@ -185,22 +185,22 @@ bool CallPlans::make_plain(std::uint32_t call, const CallDetails& details, CallP
   return true;
 }
 
-// Which fields of a call's operations follow from which numbers of its line.
+// Determines which fields of a call's operations depend on which numbers of its line.
 
 namespace {
 
-// Limits of numbers that go through a patch; larger ones are parsed, with their errors.
+// Limits of numbers that a patch handles; lines with larger ones are parsed, with their errors.
 constexpr std::int64_t kMostPatched = 1'000'000'000'000;
 constexpr std::int64_t kMostScale = 1'000'000;
 
-// Values that are tried for a number that is in a column.
+// Trial values for a number in a column.
 constexpr std::int64_t kTriedValue = 1;
 constexpr std::int64_t kOtherTriedValue = 2;
 
 bool has_amount(const Op& op) { return op.kind == Kind::compute || op.kind == Kind::sleep; }
 
-// True if lines of this kind are the same on all ranks except for their numbers and have no call in
-// the table, so that bytes are bytes.
+// True if lines of this kind are the same on all ranks except for their numbers and have no entry
+// in the call table, so that `bytes` is a number of bytes.
 bool is_message(Form form) {
   return form == Form::send || form == Form::receive || form == Form::request;
 }
@@ -208,7 +208,7 @@ bool is_message(Kind kind) { return is_message(traits_of(kind).form); }
 
 bool is_patched(tit::Mode mode) { return mode != tit::Mode::constant; }
 
-// Apart from the fields that a patch may change.
+// Ignores the fields that a patch may change.
 bool same_otherwise(const Op& a, const Op& b) {
   return a.kind == b.kind && a.flags == b.flags && a.comm == b.comm;
 }
@@ -234,13 +234,13 @@ struct CallPlans::Probe {
 };
 
 bool CallPlans::find(std::uint32_t call, CallDetails& details) {
-  // The line of one rank stands for the operations that it stands for: nothing is to be tried.
+  // The line of a single rank gives its operations directly: no trial is needed.
   const bool has_columns = plans_[call].has_columns;
   const bool is_alone = program_.ranks().size() == 1 && !has_columns;
   if (is_alone) return find_patches(call, details, calls_);
   if (!find_patches(call, details, tried_) || !as_parsed(call, details, tried_)) return false;
   if (is_message(details.ops[0].kind)) return true;
-  // Once more for good: the calls of lines that were tried are not the trace's.
+  // Parse again with the final table: calls of trial lines must not enter the trace's table.
   std::vector<std::int64_t> numbers;
   first_numbers(call, numbers);
   parse(call, numbers, program_.ranks().front(), calls_, details.ops);
@@ -260,7 +260,7 @@ bool CallPlans::is_for_all_classes(std::uint32_t call, const CallDetails& detail
   return patched == details.patches.size();
 }
 
-// The numbers of the call on the first rank of the class, with values for those in columns.
+// The numbers of the call on the first rank of the class, with trial values for those in columns.
 void CallPlans::first_numbers(std::uint32_t call, std::vector<std::int64_t>& numbers) const {
   program_.numbers(call, 0, numbers);
   const tit::Signature& call_signature = signature(call);
@@ -282,7 +282,7 @@ std::size_t CallPlans::parse(std::uint32_t call, const std::vector<std::int64_t>
   return count;
 }
 
-// Action of a call's line; nullptr: not known without parsing it.
+// The action of a call's line; nullptr if it is unknown without parsing the line.
 const Action* CallPlans::action_of(std::uint32_t call) const {
   const std::uint32_t shape = signature(call).shape;
   std::optional<const Action*>& known = known_.actions[shape];
@@ -309,7 +309,7 @@ bool CallPlans::find_patches(std::uint32_t call, CallDetails& details, CallTable
     if ((probe.ops[i].flags & (kIsInit | kSourceLost)) != 0) return false;
   }
   details.count = probe.count;
-  // `start` may mean another thing on the rank that it names.
+  // `start` may have another meaning on the rank that it names.
   const Action* const action = action_of(call);
   if (action != nullptr && action->form == Form::start) return false;
   std::vector<std::int64_t> others;
@@ -327,7 +327,7 @@ bool CallPlans::find_patches(std::uint32_t call, CallDetails& details, CallTable
     }
     std::int64_t other = kOtherTriedValue;
     if (mode != tit::Mode::column) {
-      // The number on another rank. Where all have the same, the first one's will do.
+      // The number on another rank. If it is the same on all ranks, the first one's suffices.
       const std::size_t ranks = program_.ranks().size();
       for (std::size_t at = ranks; --at > 0;) {
         program_.numbers(call, static_cast<std::uint32_t>(at), others);
@@ -342,7 +342,7 @@ bool CallPlans::find_patches(std::uint32_t call, CallDetails& details, CallTable
   return true;
 }
 
-// Which field follows the number of a hole: found by parsing the line with `other` in its place.
+// Finds the field that depends on the number of a hole, by parsing the line with `other` instead.
 bool CallPlans::find_patch(Probe& probe, std::size_t hole, std::int64_t other, FieldPatch& patch) {
   using Field = FieldPatch::Field;
   const std::int64_t value = probe.numbers[hole];
@@ -371,7 +371,7 @@ bool CallPlans::find_patch(Probe& probe, std::size_t hole, std::int64_t other, F
       patch.field = Field::tag;
       if (before.tag != value || after.tag != other) return false;
     } else if (has_amount(before)) {
-      // A second operation is there only where its amount is not 0.
+      // A second operation only exists if its amount is not 0.
       patch.field = Field::amount;
       const tit::Shape& shape = file_.tables().shapes[signature(probe.call).shape];
       if (i > 0 || shape.holes[hole].mark != tit::kVolumeMark) return false;
@@ -380,7 +380,7 @@ bool CallPlans::find_patch(Probe& probe, std::size_t hole, std::int64_t other, F
         return false;
       }
     } else {
-      // Where a line has a call, its number stands in place of the bytes.
+      // In a line with a call, the call's index is stored in place of the bytes.
       patch.field = Field::bytes;
       if (!is_message(before.kind) && probe.calls.size() > 0) return false;
       const std::int64_t step = other - value;
@@ -410,7 +410,7 @@ bool CallPlans::in_range(const FieldPatch& patch, std::int64_t value) const {
   return false;
 }
 
-// True if the numbers of all ranks go through the patch.
+// True if the patch can handle the numbers of all ranks.
 bool CallPlans::values_fit(std::uint32_t call, const FieldPatch& patch, std::size_t hole) {
   if (patch.mode == tit::Mode::column) return true;
   const std::vector<std::int32_t>& ranks = program_.ranks();
@@ -421,7 +421,7 @@ bool CallPlans::values_fit(std::uint32_t call, const FieldPatch& patch, std::siz
   }
   std::vector<std::int64_t>& numbers = numbers_;
   if (patch.mode == tit::Mode::relative) {
-    // A number between two of the range is in it too. Sums wrap around.
+    // The range includes all numbers between two of its members. Sums wrap around.
     const auto number = [&](std::int32_t rank) {
       return static_cast<std::int64_t>(static_cast<std::uint64_t>(value) +
                                        static_cast<std::uint64_t>(rank));
@@ -435,7 +435,7 @@ bool CallPlans::values_fit(std::uint32_t call, const FieldPatch& patch, std::siz
   return true;
 }
 
-// True if the last rank of the class gets the operations that its own line stands for.
+// True if the operations for the last rank of the class equal those of its parsed line.
 bool CallPlans::as_parsed(std::uint32_t call, const CallDetails& details, CallTable& tried) {
   const std::int32_t rank = program_.ranks().back();
   const tit::Signature& call_signature = signature(call);

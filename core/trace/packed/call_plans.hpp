@@ -1,4 +1,4 @@
-// The operations that the calls of a class stand for, on whatever rank of the class.
+// The operations of the calls of a class, for any rank of the class.
 #pragma once
 
 #include <cstdint>
@@ -13,33 +13,33 @@
 
 namespace tisim {
 
-// How the operations of a call are made.
+// How the operations of a call are produced.
 enum class CallForm : std::uint8_t {
   unknown,  // its line has not been parsed yet
-  plain,    // one operation; its peer, and its bytes, may depend on the rank
-  patched,  // operations with fields that are written anew each time
+  plain,    // one operation; its peer and its bytes may depend on the rank
+  patched,  // operations with fields that are written each time
   parsed,   // the line is printed and parsed
-  silent,   // none
+  silent,   // no operations
 };
 
-// Peers of a plan without peers by rank.
+// Peers of a plan without per-rank peers.
 inline constexpr std::int32_t kNoPeers[1] = {0};
 
-// A call that each rank makes from the same operation:
-// peer = (peer + rank & sum) ^ (rank & flip) + peers[position & by_position].
+// A call that each rank derives from the same operation: peer = (peer + rank & sum) ^ (rank & flip)
+// + peers[position & by_position].
 struct CallPlan {
   Op op;
-  const std::int32_t* peers = kNoPeers;  // by the positions of the class' ranks, or one that is 0
+  const std::int32_t* peers = kNoPeers;  // by position of the rank in its class, or a single 0
   std::uint32_t by_position = 0;         // a mask: 0 or all bits
   std::uint32_t peer_sum = 0;
   std::uint32_t peer_flip = 0;
   std::uint32_t bytes_sum = 0;
   std::uint32_t kind = 0;     // of the signature, for contexts
-  std::uint32_t details = 0;  // of what is not plain: its place in CallPlans::details
+  std::uint32_t details = 0;  // of a plan that is not plain: its index in CallPlans::details
   CallForm form = CallForm::unknown;
   bool has_columns = false;
 
-  // The operation of a plain one on a rank, which stands at this position of its class.
+  // The operation of a plain call on a rank with this position in its class.
   void put(std::int32_t rank, std::uint32_t position, std::uint32_t line, Op& into) const {
     const auto number = static_cast<std::uint32_t>(rank);
     const auto by_rank = static_cast<std::uint32_t>(peers[position & by_position]);
@@ -51,11 +51,11 @@ struct CallPlan {
   }
 };
 
-// A field of an operation and where its value comes from.
+// A field of an operation and the source of its value.
 struct FieldPatch {
   enum class Field : std::uint8_t { peer, tag, bytes, amount, step };
   Field field = Field::peer;
-  std::uint8_t op = 0;    // the first or the second
+  std::uint8_t op = 0;    // 0 or 1
   std::uint8_t hole = 0;  // of the line
   tit::Mode mode = tit::Mode::constant;
   std::int64_t scale = 1;  // of bytes
@@ -64,53 +64,53 @@ struct FieldPatch {
 struct CallDetails {
   Op ops[LineParser::kMostOps];
   std::size_t count = 0;   // of operations
-  std::uint64_t step = 1;  // lines on
+  std::uint64_t step = 1;  // line increment
   std::vector<FieldPatch> patches;
 };
 
-// A call whose operations follow from its signature and the rank alone, whatever the class.
+// A call whose operations depend only on its signature and the rank, not on the class.
 struct KnownCall {
   CallPlan plan;
   CallDetails details;
   bool uses_mistaken_null = false;
   bool uses_lost_type = false;
 };
-// Facts about the lines of a trace behind an `init` with an argument, or without.
+// Known facts about the lines of a trace after an `init` with an argument, or after one without.
 struct KnownCalls {
   explicit KnownCalls(const tit::TraceTables& tables)
       : by_signature(tables.signatures.size()), actions(tables.shapes.size()) {}
 
-  // None: it is not known to be one.
+  // nullptr: not a known call.
   std::vector<std::unique_ptr<const KnownCall>> by_signature;
-  // Action of each shape's lines, once looked up; nullptr: not known without parsing one.
+  // Action of each shape's lines, once looked up; nullptr: unknown without parsing a line.
   std::vector<std::optional<const Action*>> actions;
 };
 
-// The plans of one class, for lines behind an `init` with an argument or without.
+// The plans of one class, for lines after an `init` with an argument, or after one without.
 //
-// A plan is made when its call is met first. Nothing here knows what the words of a trace mean.
-// Where a number of a line goes is found out: the line is parsed with two values, and what differs
-// in the operations is the field. What was found out about a message goes for all classes.
+// A plan is created when its call is first reached. The words of a trace are not interpreted here:
+// the line is parsed with two values of a number, and the fields of the operations that differ
+// depend on that number. Results about a message apply to all classes.
 class CallPlans {
  public:
-  // Everything must outlive the plans.
+  // All arguments must outlive the plans.
   CallPlans(const PackedFile& file, std::uint32_t rank_class, const TraceGrammar& grammar,
             bool double_default, CallTable& calls, KnownCalls& known);
 
-  // The plan of a call, made when it is asked for first.
+  // The plan of a call, created on first use.
   const CallPlan& at(std::uint32_t call) {
     if (plans_[call].form == CallForm::unknown) make(call);
     return plans_[call];
   }
-  // All plans, also those that have not been made.
+  // All plans, including those not yet created.
   const CallPlan* data() const { return plans_.data(); }
   const CallDetails& details(const CallPlan& plan) const { return details_[plan.details]; }
   const PackedProgram& program() const { return program_; }
   bool uses_mistaken_null() const { return uses_mistaken_null_; }
   bool uses_lost_type() const { return uses_lost_type_; }
 
-  // Writes the fields that depend on the rank and its column into the call's operations. False when
-  // a value is out of range: then the line has to be parsed.
+  // Writes the fields that depend on the rank and its column into the call's operations. Returns
+  // false if a value is out of range: then the line must be parsed.
   bool apply(const CallDetails& details, const std::vector<std::int64_t>& numbers, Op* ops,
              std::uint64_t& step) const;
 
@@ -140,21 +140,21 @@ class CallPlans {
   const TraceGrammar& grammar_;
   CallTable& calls_;
   KnownCalls& known_;
-  CallTable tried_;                    // calls of lines that are tried only
-  std::vector<std::int64_t> numbers_;  // room for those of a line
+  CallTable tried_;                    // for trial lines only
+  std::vector<std::int64_t> numbers_;  // scratch for the numbers of a line
   bool double_default_;
   std::vector<CallPlan> plans_;
   std::vector<CallDetails> details_;
-  std::vector<std::vector<std::int32_t>> peers_;  // of plans, by the positions of ranks
+  std::vector<std::vector<std::int32_t>> peers_;  // of plans, by position of the rank
   bool uses_mistaken_null_ = false;
   bool uses_lost_type_ = false;
 };
 
-// The line of a call with its numbers, as it stands in the file of `rank`.
+// Appends the line of a call with its numbers, as in the file of `rank`.
 void append_line(const tit::Shape& shape, const std::vector<std::int64_t>& numbers,
                  std::int32_t rank, std::string& out);
 
-// All plans of a trace for one call table. Not to be shared by threads.
+// All plans of a trace for one call table. Not thread-safe.
 class SharedCallPlans {
  public:
   // `owner` keeps `file` and `grammar` alive.
@@ -176,7 +176,7 @@ class SharedCallPlans {
   CallTable& calls() const { return calls_; }
   CallPlans& plans(std::uint32_t rank_class, bool double_default);
 
-  // Room for the numbers of a line.
+  // Scratch for the numbers of a line.
   std::vector<std::int64_t> numbers;
 
  private:
@@ -186,7 +186,7 @@ class SharedCallPlans {
   CallTable& calls_;
   std::vector<std::unique_ptr<CallPlans>> plans_;
   KnownCalls known_;
-  KnownCalls known_of_doubles_;  // behind an `init` with an argument
+  KnownCalls known_of_doubles_;  // after an `init` with an argument
 };
 
 }  // namespace tisim

@@ -69,7 +69,7 @@ std::uint64_t PackedCalls::value_at(std::uint32_t site) {
   return value_site.varies ? column_.next(value_site.model) : value_site.value;
 }
 
-// `site`: the first one of the call, that of the volume before it.
+// `site`: the first site of the call, that of the volume before it.
 void PackedCalls::take_numbers(Place& place, std::uint32_t site) {
   const tit::TraceTables& tables = file_->tables();
   const tit::Signature& signature = tables.signatures[class_->signatures[call_]];
@@ -141,7 +141,7 @@ bool AttributeWalk::next() {
 bool repeats_attribute(const PackedFile& file, std::int32_t rank, std::uint32_t attribute) {
   constexpr std::int64_t kNone = -1;
   PackedCalls calls(file, rank, true);
-  std::vector<std::optional<std::int64_t>> known;  // by places
+  std::vector<std::optional<std::int64_t>> known;  // by position in the class
   while (calls.next()) {
     std::int64_t current = kNone;
     for (const PackedAttribute& value : calls.at()) {

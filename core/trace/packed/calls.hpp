@@ -17,27 +17,27 @@ struct PackedAttribute {
   std::int64_t value = 0;
 };
 
-// For those who copy, print or annotate a trace; PackedReader is faster and knows operations only.
+// For copying, printing or annotating a trace; PackedReader is faster but provides operations only.
 class PackedCalls {
  public:
-  // `file` must outlive it. `with_attributes`: they are read, if the file has any.
+  // `file` must outlive it. `with_attributes`: reads attributes, if the file has any.
   PackedCalls(const PackedFile& file, std::int32_t rank, bool with_attributes);
 
-  // Goes to the next call; false behind the last one. Throws TraceError.
+  // Advances to the next call; returns false after the last one. Throws TraceError.
   bool next();
 
-  // The place of the call in its class.
+  // The index of the call in its class.
   std::uint32_t place() const { return call_; }
-  // 1 plus the number of the volume that is computed before it; 0: nothing is.
+  // 1 plus the number of the volume computed before it; 0: none.
   std::uint64_t volume() const { return volume_; }
   std::uint32_t shape() const { return places_[call_].shape; }
-  // True if no line stands for it.
+  // True if the call has no line.
   bool is_silent() const { return shape() == tit::kSilentShape; }
-  // True if some of its numbers may be others each time.
+  // True if some of its numbers may vary over time.
   bool has_columns() const { return places_[call_].has_columns; }
   const std::vector<std::int64_t>& numbers() const { return places_[call_].numbers; }
-  // The numbers of lines in the rank's file, as RankReader counts: of the computation before the
-  // call, and of the call.
+  // Line numbers in the rank's file, as in RankReader: of the computation before the call, and of
+  // the call.
   std::uint64_t line_before() const { return line_before_; }
   std::uint64_t line() const { return line_; }
   // Their attributes.
@@ -50,8 +50,8 @@ class PackedCalls {
     std::uint32_t shape = 0;
     std::uint32_t kind = 0;
     bool has_columns = false;
-    std::uint64_t step = 1;             // lines on
-    std::vector<std::int64_t> numbers;  // those in columns as they were the last time
+    std::uint64_t step = 1;             // line increment
+    std::vector<std::int64_t> numbers;  // numbers in columns keep their last values
     const tit::CallAttributes* layout = nullptr;
     std::vector<std::uint32_t> before_sites, at_sites;
     std::vector<PackedAttribute> fixed;
@@ -65,7 +65,7 @@ class PackedCalls {
   PackedAttribute checked(PackedAttribute value) const;
 
   const PackedFile* file_;
-  const PackedAttributes* attributes_;  // nullptr: they are not read
+  const PackedAttributes* attributes_;  // nullptr: not read
   const tit::RankClass* class_;
   std::int32_t rank_;
   tit::Expansion expansion_;
@@ -77,19 +77,19 @@ class PackedCalls {
   std::uint64_t line_before_ = 0;
   std::uint64_t line_ = 0;
   std::vector<PackedAttribute> before_values_, at_values_;
-  std::uint32_t before_ = 0;  // kind of the call before plus 1
-  std::uint64_t calls_ = 0;   // up to now
+  std::uint32_t before_ = 0;  // kind of the previous call plus 1
+  std::uint64_t calls_ = 0;   // so far
 };
 
-// The lines of one rank that have attributes, in their order.
+// The lines of one rank that have attributes, in order.
 class AttributeWalk {
  public:
   // `file`, which must have attributes, must outlive it.
   AttributeWalk(const PackedFile& file, std::int32_t rank) : calls_(file, rank, true) {}
 
-  // Goes to the next line that has some; false behind the last one. Throws TraceError.
+  // Advances to the next such line; returns false after the last one. Throws TraceError.
   bool next();
-  // The number of the line in the rank's file, as RankReader and PackedText count.
+  // The line's number in the rank's file, as in RankReader and PackedText.
   std::uint64_t line() const { return is_before_ ? calls_.line_before() : calls_.line(); }
   const std::vector<PackedAttribute>& values() const {
     return is_before_ ? calls_.before() : calls_.at();
@@ -100,7 +100,7 @@ class AttributeWalk {
   bool is_before_ = false;  // at the computation before the call
 };
 
-// True if each call of the rank has the same value of an attribute every time, or none every time.
+// True if each call of the rank always has the same value of an attribute, or never has one.
 bool repeats_attribute(const PackedFile& file, std::int32_t rank, std::uint32_t attribute);
 
 }  // namespace tisim

@@ -9,7 +9,7 @@ namespace tisim {
 
 namespace {
 
-// Words are rare where fewer values than one in so many take one.
+// Words are rare if fewer than one in this many values consumes one.
 constexpr std::uint64_t kFewWords = 32;
 
 }  // namespace
@@ -43,7 +43,7 @@ std::uint32_t ColumnStream::read_values(const ProgramCall* calls, std::uint32_t 
                                             : read_values<kWords, false>(calls, count, first_site);
 }
 
-// `kMayExceed`: a value may be none.
+// `kMayExceed`: damaged files may have values that are not volumes.
 template <ColumnStream::Words kWords, bool kMayExceed>
 std::uint32_t ColumnStream::read_values(const ProgramCall* calls, std::uint32_t count,
                                         std::uint32_t first_site) {
@@ -59,9 +59,9 @@ std::uint32_t ColumnStream::read_values(const ProgramCall* calls, std::uint32_t 
   const char* const end = state.end;
   std::size_t number = first_site;
   std::size_t made = 0;
-  std::size_t fixed = 0;  // of these, those of sites that do not vary
+  std::size_t fixed = 0;  // how many of these belong to sites that do not vary
   std::uint32_t largest = 0;
-  // Puts the next value that the column has, and what does not vary before it; false at the end.
+  // Stores the next value of the column, preceded by constant ones; returns false at the end.
   const auto put_value = [&](std::uint64_t & turn) __attribute__((always_inline)) {
     while (made != count) {
       const tit::VolumeSite& site = sites[number];
@@ -78,7 +78,7 @@ std::uint32_t ColumnStream::read_values(const ProgramCall* calls, std::uint32_t 
       }
       if (kMayExceed) {
         largest = std::max(largest, value);
-        __builtin_prefetch(amounts + value);  // there are many, and it is looked up soon
+        __builtin_prefetch(amounts + value);  // amounts are many, and this one is needed soon
       }
       into[made] = value;
       number = calls[++made].volume_site;

@@ -1,4 +1,4 @@
-// The values in the column of one rank, one after the other.
+// Reads the values in the column of one rank one after the other.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class ColumnStream {
   // `file` must outlive the stream.
   ColumnStream(const PackedFile& file, ColumnPlace place);
 
-  // The next value of a site that varies. Throws TraceError.
+  // The next value of a varying site. Throws TraceError.
   std::uint64_t next(tit::DecodingTable model) {
     if (values_left_ == 0) next_block();
     --values_left_;
@@ -23,11 +23,11 @@ class ColumnStream {
 
   static constexpr std::uint32_t kMostAhead = 32;
 
-  // Reads ahead the values before these calls, kMostAhead at most, the first of which is at
-  // `first_site`: one for each call, whether its site varies or not. Stops at what is special, and
-  // where the block at hand ends. Nothing may be ahead.
+  // Reads ahead the values before these calls, at most kMostAhead, starting at `first_site`: one
+  // per call, whether its site varies or not. Stops at special sites and at the end of the current
+  // block. Requires that no values are ahead.
   void read_ahead(const ProgramCall* calls, std::uint32_t count, std::uint32_t first_site);
-  // Values that have been read ahead.
+  // Number of values read ahead.
   std::uint32_t ahead() const { return ahead_end_ - ahead_begin_; }
   const std::uint32_t* values_ahead() const { return ahead_values_ + ahead_begin_; }
   void take_ahead(std::uint32_t values) {
@@ -45,15 +45,15 @@ class ColumnStream {
   void next_block();
 
   tit::ColumnDecoder decoder_;
-  std::uint64_t values_left_ = 0;  // of the block at hand
+  std::uint64_t values_left_ = 0;  // of the current block
   const PackedFile* file_;
-  std::uint64_t offset_ = 0;  // in the file, of the next block
+  std::uint64_t offset_ = 0;  // file offset of the next block
   const tit::RankColumn* column_;
   std::unique_ptr<char[]> buffer_;
   std::uint64_t capacity_ = 0;
-  std::size_t block_ = 0;  // the next one
+  std::size_t block_ = 0;  // index of the next one
   std::uint32_t ahead_values_[kMostAhead];
-  std::uint8_t ahead_begin_ = 0;  // those that have been taken are before it
+  std::uint8_t ahead_begin_ = 0;  // those before it have been taken
   std::uint8_t ahead_end_ = 0;
 };
 

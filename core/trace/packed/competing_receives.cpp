@@ -13,7 +13,7 @@ namespace tisim {
 
 namespace {
 
-// The source and tag that a receive asks for. Each may be another one each time.
+// The source and tag that a receive asks for. Either may vary over time.
 struct Wanted {
   static constexpr std::int32_t kVaries = std::numeric_limits<std::int32_t>::min();
 
@@ -28,7 +28,7 @@ bool is_open(std::int32_t number, std::int32_t any) {
   return number == any || number == Wanted::kVaries;
 }
 
-// True if a receive that may be from any source competes with another one, or with itself.
+// True if a receive that may be from any source competes with another one or with itself.
 bool compete(const Wanted& from_any, const Wanted& other) {
   if (!is_open(from_any.source, kAnySource) || from_any.comm != other.comm) return false;
   const bool same_tag =
@@ -77,7 +77,7 @@ bool receives_compete(const PackedFile& file, const TraceGrammar& grammar, std::
     try {
       if (parser.parse(line, 1, false, ops) == 0) continue;
     } catch (const TraceError&) {
-      continue;  // it is call_signature when the line is read
+      continue;  // the error is reported when the line is read
     }
     Wanted receive{ops[0].comm, ops[0].peer, ops[0].tag};
     if (call_signature.arguments[0].mode == tit::Mode::column) receive.source = Wanted::kVaries;

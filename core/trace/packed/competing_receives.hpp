@@ -8,9 +8,9 @@
 
 namespace tisim {
 
-// True if the rank has a receive from any source and another that could take the same message but
-// asks for another source or tag. It then matters which message the first one takes: what is left
-// must be what the other one waits for.
+// True if the rank has a receive from any source and another one that could take the same message
+// but asks for another source or tag. Then the message taken by the first one matters: what remains
+// must match the other one.
 bool receives_compete(const PackedFile& file, const TraceGrammar& grammar, std::int32_t rank);
 
 }  // namespace tisim

@@ -56,7 +56,7 @@ bool is_comment(const tit::Shape& shape) {
          shape.text[start] == tit::kStepMark;
 }
 
-// Opens the file. Its sections, of which none that is required is unknown. Throws TraceError.
+// Opens the file; returns its sections, of which no required one is unknown. Throws TraceError.
 std::vector<tit::Section> open_sections(TraceFile& file) {
   file.descriptor = open_file(file);
   const FileSource source(file);
@@ -231,7 +231,7 @@ const PackedProgram& PackedFile::program(std::uint32_t rank_class) const {
 std::string PackedFile::name(std::int32_t rank) const {
   const std::int64_t number = tables_.layout.name_of.at(at(rank), rank);
   const tit::NameShape& name = tables_.layout.names[static_cast<std::size_t>(number)];
-  // Its place among the ranks whose names have this shape.
+  // Position among the ranks whose names have this shape.
   std::size_t position = at(rank);
   if (tables_.layout.names.size() > 1) {
     position = 0;

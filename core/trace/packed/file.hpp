@@ -1,4 +1,4 @@
-// A packed trace, opened: its tables in memory, its columns read as they are needed.
+// An opened packed trace: its tables are in memory, its columns are read on demand.
 #pragma once
 
 #include <cstdint>
@@ -19,34 +19,33 @@ namespace tisim {
 
 class PackedAttributes;
 
-// The column of a rank and where its blocks begin in the file; no column: it has none.
+// The column of a rank and the file offset of its blocks; nullptr: the rank has none.
 struct ColumnPlace {
   const tit::RankColumn* column = nullptr;
   std::uint64_t offset = 0;
 };
 
-// Immutable for its users: any number of threads may read it.
+// Immutable: any number of threads may read it.
 class PackedFile {
  public:
-  // Where values of columns stand, as their readers need it.
+  // A site of column values, prepared for readers.
   struct Site {
-    tit::DecodingTable model;  // if they vary
-    std::uint64_t value = 0;   // if they do not
+    tit::DecodingTable model;  // if it varies
+    std::uint64_t value = 0;   // if it does not vary
     bool varies = false;
   };
 
-  // True if the file begins like a packed trace. Throws TraceError when it cannot be read.
+  // True if the file begins like a packed trace. Throws TraceError if it cannot be read.
   static bool recognises(const TraceFile& file);
 
-  // Throws TraceError when the file is damaged, cut, of another version, or not a packed trace.
+  // Throws TraceError if the file is damaged, truncated, of another version, or not a packed trace.
   explicit PackedFile(TraceFile file);
   ~PackedFile();
 
   const TraceFile& file() const { return file_; }
-  // Its sections, without their bytes.
+  // Its sections, without their contents.
   const std::vector<tit::Section>& sections() const { return container_; }
-  // The optional ones that are not known here, with what they say, and all bytes of the file.
-  // Throw TraceError.
+  // The unknown optional sections with their contents, and all bytes of the file. Throw TraceError.
   std::vector<tit::Section> unknown_sections() const;
   std::optional<std::string> unknown_section(const std::string& name) const;
   std::string bytes() const;
@@ -58,45 +57,44 @@ class PackedFile {
   std::int32_t ranks() const { return static_cast<std::int32_t>(tables_.ranks); }
 
   std::uint32_t class_of(std::int32_t rank) const { return places_.class_of[at(rank)]; }
-  // Which of its class' ranks it is.
+  // The rank's position in its class.
   std::uint32_t position_of(std::int32_t rank) const { return places_.position[at(rank)]; }
   const std::vector<std::int32_t>& ranks_of(std::uint32_t rank_class) const {
     return places_.ranks[rank_class];
   }
-  // The program of a class, made when it is asked for first.
+  // The program of a class, created on first use.
   const PackedProgram& program(std::uint32_t rank_class) const;
 
   std::string name(std::int32_t rank) const;
-  // As errors name it: the packed file's name and then its own.
+  // The name in errors: the packed file's name followed by the rank's file.
   std::string display_name(std::int32_t rank) const { return file_.name + "/" + name(rank); }
   bool has_last_newline(std::int32_t rank) const {
     return tables_.layout.has_last_newline.at(at(rank), rank) != 0;
   }
 
-  // Calls, which stand for the bytes that readers read; lines that are actions.
+  // Numbers of calls, the unit of RankReader::bytes_read(), and of lines that are actions.
   std::uint64_t calls_of(std::int32_t rank) const;
   std::uint64_t calls() const { return calls_; }
   std::uint64_t actions() const { return actions_; }
 
   // True if volumes before calls are drawn by a seed instead of stored in the file.
   bool draws_volumes() const { return seed_.has_value(); }
-  // The value drawn at a site for a rank's call of this number, from 0.
+  // The value drawn at a site for the rank's call with this index, from 0.
   std::uint64_t drawn_volume(std::uint32_t site, std::int32_t rank, std::uint64_t call) const;
 
-  // The code of a volume from its number in a column. Throws TraceError when there is none.
+  // The code of a volume from its number in a column. Throws TraceError if there is none.
   std::uint64_t volume_of(std::uint64_t number) const;
-  // The amount of a volume from the value of its site, which is not 0. Throws TraceError.
+  // The amount of a volume from the nonzero value of its site. Throws TraceError.
   double amount_of(std::uint64_t value) const {
     if (value < volume_sites_.known()) return volume_sites_.amounts()[value];
     return other_amount(value);
   }
-  // A number of a call from its value in a column. Throws TraceError.
+  // An argument of a call from its value in a column. Throws TraceError.
   std::int64_t argument_of(const tit::Hole& hole, std::uint64_t value) const;
 
   ColumnPlace column_of(std::int32_t rank) const;
 
-  // The attributes of its calls, read when they are asked for first; nullptr when it has none.
-  // Throws TraceError.
+  // The attributes of its calls, read on first use; nullptr if it has none. Throws TraceError.
   const PackedAttributes* attributes() const;
 
   [[noreturn]] void damaged(std::string_view what) const;
@@ -124,18 +122,18 @@ class PackedFile {
   mutable std::unique_ptr<const PackedAttributes> attributes_;
 };
 
-// The text of a graph of GPUs, in a file that has nothing else (required) or beside the trace
-// whose ranks launch its blocks (optional).
+// The text of a graph of GPUs: the only section of its file (required), or next to a trace whose
+// ranks launch its blocks (optional).
 inline constexpr std::string_view kGraphSection = "graph";
 
-// The file that has nothing else.
+// A file with that section only.
 std::string packed_graph(const std::string& text);
-// The text of the graph in a packed file; none: it has none. Throws TraceError.
+// The text of the graph in a packed file, if it has one. Throws TraceError.
 std::optional<std::string> graph_in(TraceFile file);
 
-// The sites of columns as readers need them.
+// The sites of columns, prepared for readers.
 std::vector<PackedFile::Site> sites_of(const tit::CodedColumns& columns);
-// Where in the file the column of each rank begins. Throws FormatError.
+// File offset of the column of each rank. Throws FormatError.
 std::vector<std::uint64_t> column_offsets(const std::vector<tit::RankColumn>& columns,
                                           std::uint64_t begin, std::uint64_t size);
 ColumnPlace find_column(const std::vector<tit::RankColumn>& columns,

@@ -1,4 +1,4 @@
-// Any bytes as the sections of a packed trace of version 2, under checksums that are right.
+// Reads arbitrary bytes as the sections of a packed trace of version 2, with valid checksums.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -43,7 +43,7 @@ void walk(const std::string& bytes) {
   const PackedFile file(test::file_of(bytes));
   if (file.attributes() == nullptr) return;
   for (std::int32_t rank = 0; rank < std::min(file.ranks(), kMostRanks); ++rank) {
-    // A line without attributes takes no turn.
+    // A line without attributes is not counted as an iteration.
     if (file.calls_of(rank) > kMostLines) continue;
     for (AttributeWalk walk(file, rank); walk.next();) {
     }
@@ -59,22 +59,22 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     graph_in(test::file_of(bytes));
   } catch (const TraceError&) {
-    // Refuses what is not a packed file.
+    // Input that is not a packed file is refused.
   }
   try {
     read(bytes);
   } catch (const TraceError&) {
-    // Refuses what is not a packed trace.
+    // Input that is not a packed trace is refused.
   }
   try {
     print(bytes);
   } catch (const TraceError&) {
-    // Here too.
+    // Likewise.
   }
   try {
     walk(bytes);
   } catch (const TraceError&) {
-    // And here.
+    // Likewise.
   }
   return 0;
 }

@@ -1,4 +1,4 @@
-// Packed traces: their structure, sections of the future, damage behind checksums.
+// Packed traces: structure, sections of future versions, damage under valid checksums.
 #include <algorithm>
 #include <random>
 
@@ -18,7 +18,7 @@ std::string compressed(const std::vector<std::string>& texts, const Scratch& scr
   return test::packed(texts, scratch);
 }
 
-// The sections of a file, with what they say.
+// The sections of a file with their contents.
 std::vector<tit::Section> sections_of(const std::string& bytes) {
   const test::TextSource source(bytes);
   std::vector<tit::Section> sections = tit::read_container(source);
@@ -30,7 +30,7 @@ std::shared_ptr<const TraceSet> opened(const std::string& bytes) {
   return TraceSet::open({test::file_of(bytes, "x.tit")}, "x.tit");
 }
 
-// Reads all of it and unpacks it; returns what went wrong.
+// Reads and unpacks all of it; returns the error.
 std::string error_of_reading(const std::string& bytes, const Scratch& scratch) {
   try {
     const auto set = opened(bytes);
@@ -46,7 +46,7 @@ std::string error_of_reading(const std::string& bytes, const Scratch& scratch) {
   return "";
 }
 
-// Checks that the operations of each rank are those of the texts.
+// Checks that the operations of each rank equal those of the texts.
 void check_reading(const std::vector<std::string>& texts, const std::string& bytes) {
   const auto plain = TraceSet::open(test::files_of(texts), "text");
   const auto set = opened(bytes);
@@ -60,7 +60,7 @@ void check_reading(const std::vector<std::string>& texts, const std::string& byt
   }
 }
 
-// Ranks in a ring, whose computations are of `volumes` different sizes.
+// Ranks in a ring, with computations of `volumes` different sizes.
 std::vector<std::string> ring(int ranks, int iterations, unsigned volumes, unsigned sizes = 1) {
   std::vector<std::string> texts;
   std::mt19937 random(5);
@@ -84,7 +84,7 @@ std::vector<std::string> ring(int ranks, int iterations, unsigned volumes, unsig
 }
 
 // Ranks that exchange messages with partners drawn once, in an inner loop that is too long to be
-// spelled out.
+// expanded.
 std::vector<std::string> partners(int ranks, unsigned volumes) {
   std::vector<std::string> texts;
   std::mt19937 random(7);
@@ -107,7 +107,7 @@ std::vector<std::string> partners(int ranks, unsigned volumes) {
   return texts;
 }
 
-// Ranks whose lines have nothing in common.
+// Ranks without common lines.
 std::vector<std::string> noise(int first, int ranks) {
   std::vector<std::string> texts;
   std::mt19937 random(9);
@@ -284,7 +284,7 @@ TEST("compressed: lines without actions that never end are refused") {
   std::string text = "0 init\n";
   for (int i = 0; i < 1000; ++i) text += "# c\n";
   std::vector<tit::Section> sections = sections_of(compressed({text + "0 finalize\n"}, scratch));
-  // The repetitions less 2 become 2^31 or so.
+  // The stored repetitions, less 2, become about 2^31.
   const std::size_t place = sections[0].bytes.find("\xe6\x07");
   CHECK(place != std::string::npos);
   sections[0].bytes.replace(place, 2, "\xff\xff\xff\xff\x07");

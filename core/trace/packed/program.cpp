@@ -7,7 +7,7 @@ namespace tisim {
 
 namespace {
 
-constexpr std::uint64_t kSpelledOut = 64;  // calls
+constexpr std::uint64_t kSpelledOut = 64;  // maximum number of calls of an expanded item
 
 ProgramCall* append(std::uint32_t call, std::uint64_t times, ProgramCall* at) {
   for (std::uint64_t i = 0; i < times; ++i) *at++ = {call, 0};
@@ -73,7 +73,7 @@ PackedProgram::PackedProgram(const tit::TraceTables& tables, const tit::RankClas
   const std::vector<std::uint32_t> order = order_of_rules(rank_class.grammar);
   std::vector<std::uint32_t> depths(order.size(), 1);
   rules_.resize(rank_class.grammar.rules.size());
-  // The rules that are used first: their callers know then whether they are one stretch.
+  // Used rules come first, so that their users know whether they are a single stretch.
   for (auto rule = order.rbegin(); rule != order.rend(); ++rule) {
     make_rule(*rule);
     for (const ProgramSegment& segment : rules_[*rule]) {
@@ -86,7 +86,7 @@ PackedProgram::PackedProgram(const tit::TraceTables& tables, const tit::RankClas
   gathered_ = {};
 }
 
-// Writes what the rule stands for from `at` on; returns what is behind it.
+// Writes the calls of the rule to `at`; returns the end of them.
 ProgramCall* PackedProgram::spell_out(std::uint32_t rule, std::uint64_t times,
                                       ProgramCall* at) const {
   for (std::uint64_t i = 0; i < times; ++i) {
@@ -101,7 +101,7 @@ ProgramCall* PackedProgram::spell_out(std::uint32_t rule, std::uint64_t times,
 ProgramSegment PackedProgram::stretch(const std::vector<ProgramCall>& calls,
                                       std::uint32_t repeats) {
   const auto length = static_cast<std::uint32_t>(calls.size());
-  // A reader may look at what is behind the last one.
+  // Readers may access one element past the last call.
   auto kept = std::make_unique<ProgramCall[]>(calls.size() + 1);
   std::copy(calls.begin(), calls.end(), kept.get());
   find_sites(kept.get(), calls.size());
@@ -109,9 +109,9 @@ ProgramSegment PackedProgram::stretch(const std::vector<ProgramCall>& calls,
   return {spelled_.back().get(), length, repeats};
 }
 
-// Adds the repetitions of a stretch. Few of a short one are spelled out. A long loop stays one, at
-// whose turns a reader can stop, unless the values in columns differ from turn to turn anyway: then
-// several turns become one.
+// Adds the repetitions of a stretch. A few repetitions of a short one are expanded. A long loop is
+// kept, so that a reader can stop at its turns, unless column values vary between turns anyway:
+// then several turns are merged.
 void PackedProgram::repeat(const ProgramSegment& once, std::uint32_t repeats,
                            std::vector<ProgramSegment>& segments) {
   const std::uint64_t length = std::uint64_t{once.length} * repeats;
@@ -189,7 +189,7 @@ void PackedProgram::numbers(std::uint32_t call, std::uint32_t position,
   into.clear();
   into.reserve(signature.arguments.size());
   for (const tit::Argument& argument : signature.arguments) {
-    // Sums wrap around: what a damaged file asks for is refused when the line is read.
+    // Sums wrap around: out-of-range results of damaged files are refused when the line is read.
     const auto value = static_cast<std::uint64_t>(argument.value);
     switch (argument.mode) {
       case tit::Mode::constant:

@@ -13,7 +13,7 @@ namespace tisim {
 
 namespace {
 
-// Calls in a row that are not actions, such as comments: a file of a few bytes may have 2^62.
+// Limit on calls in a row that are not actions, such as comments: a tiny file may have 2^62.
 constexpr std::uint64_t kMostIdle = 16777216;
 
 std::uint32_t line_in_op(std::uint64_t line) {
@@ -36,7 +36,7 @@ PackedReader::PackedReader(const std::shared_ptr<const void>& owner, const Trace
 
 PackedReader::~PackedReader() = default;
 
-// Room for `least` operations or more that come next and have no room in a batch: nothing waits.
+// Room for at least `least` following operations that do not fit in a batch. None may be waiting.
 PackedReader::Waiting& PackedReader::room_to_wait(std::uint32_t least) {
   if (!waiting_ || waiting_->room < least) waiting_ = std::make_unique<Waiting>(least);
   waiting_->first = 0;
@@ -51,7 +51,7 @@ bool PackedReader::uses_lost_type() const { return lost_type_ || plans_->uses_lo
 
 std::size_t PackedReader::read(Op* out, std::size_t capacity) {
   std::size_t made = take_waiting(out, capacity);
-  std::uint64_t idle = 0;  // calls behind the last action
+  std::uint64_t idle = 0;  // calls after the last action
   try {
     while (made < capacity) {
       if (at_ == end_ && (!pass_turns(made == 0) || !next_stretch())) break;
@@ -120,10 +120,10 @@ bool PackedReader::at_last_call() const {
   return true;
 }
 
-// Calls of a class without volumes in a column.
+// Reads calls of a class without volumes in a column.
 std::size_t PackedReader::read_stretch(Op* out, std::size_t capacity) {
   if (line_ > kMostLines - std::max(capacity, std::size_t{kBatch})) return read_call(out, capacity);
-  // Operations are made ready when most of them have been made several times.
+  // Operations are prepared once most of them have been produced several times.
   constexpr std::uint64_t kOften = 4;
   if (!ready_ && line_ >= kOften * plans_->program().rank_class().signatures.size()) make_ready();
   std::size_t made = 0;
@@ -132,7 +132,7 @@ std::size_t PackedReader::read_stretch(Op* out, std::size_t capacity) {
   } else if (capacity >= kBatch || saves_memory_ || shared_->file().ranks() > kMostBatched) {
     made = put_ready(out, capacity);
   } else {
-    // Many at a time: where a small batch ends in the stretch could not be predicted.
+    // Many at once: the end of a small batch within the stretch would be unpredictable.
     Waiting& waiting = room_to_wait(kBatch);
     waiting.count = static_cast<std::uint32_t>(put_ready(waiting.ops.get(), kBatch));
     made = take_waiting(out, capacity);
@@ -140,7 +140,7 @@ std::size_t PackedReader::read_stretch(Op* out, std::size_t capacity) {
   return made > 0 ? made : read_call(out, capacity);
 }
 
-// Calls whose plans are plain.
+// Writes calls whose plans are plain.
 std::size_t PackedReader::put_plain(Op* out, std::size_t capacity) {
   const CallPlan* const plans = plans_->data();
   const ProgramCall* const start = at_;
@@ -157,7 +157,7 @@ std::size_t PackedReader::put_plain(Op* out, std::size_t capacity) {
   return made;
 }
 
-// Calls whose operations are at hand, also those of further repetitions of the stretch.
+// Writes calls with prepared operations, including further repetitions of the stretch.
 std::size_t PackedReader::put_ready(Op* out, std::size_t capacity) {
   const CallPlan* const plans = plans_->data();
   const Op* const ready = ready_.get();
@@ -191,8 +191,8 @@ std::size_t PackedReader::put_ready(Op* out, std::size_t capacity) {
   return static_cast<std::size_t>(op - out);
 }
 
-// The next call, if it makes several operations, which are kept, and there is room for them up to
-// `last`. One that makes a single operation will be ready.
+// Writes the next call if its several operations are cached and fit before `last`. A call with a
+// single operation will be prepared instead.
 std::size_t PackedReader::put_cached(Op* out, const Op* last) {
   const CallPlan& plan = plans_->data()[at_->call];
   const bool may_be_kept = plan.form == CallForm::patched || plan.form == CallForm::parsed;
@@ -212,7 +212,7 @@ std::size_t PackedReader::put_cached(Op* out, const Op* last) {
   return count;
 }
 
-// Any call, which need not be plain.
+// Reads a call that need not be plain.
 std::size_t PackedReader::read_call(Op* out, std::size_t capacity) {
   const std::uint32_t call = (at_++)->call;
   const CallPlan& plan = plans_->at(call);
@@ -295,7 +295,7 @@ std::size_t PackedReader::make_cached(std::uint32_t call, const CallPlan& plan, 
     plans_->program().numbers(call, position_, shared_->numbers);
     const CallPlans* const before = plans_;
     count = make_from(call, plan, ops, step);
-    // Unless an `init` has thrown the cache away.
+    // An `init` clears the cache.
     if (plans_ == before && count <= Cached::kMostOps) {
       cached.count = static_cast<std::int8_t>(count);
       cached.step = step;
@@ -310,7 +310,7 @@ std::size_t PackedReader::make_cached(std::uint32_t call, const CallPlan& plan, 
   return count;
 }
 
-// The operations of a call whose numbers are at hand.
+// Produces the operations of a call from its numbers.
 std::size_t PackedReader::make_from(std::uint32_t call, const CallPlan& plan, Op* ops,
                                     std::uint64_t& step) {
   const CallDetails& details = plans_->details(plan);
@@ -353,26 +353,26 @@ std::size_t PackedReader::parse(std::uint32_t call, Op* ops, std::uint64_t step)
   return count;
 }
 
-// From now on the operations are those of `plans`.
+// Uses the operations of `plans` from here on.
 void PackedReader::follow(CallPlans& plans) {
   mistaken_null_ = mistaken_null_ || plans_->uses_mistaken_null();
   lost_type_ = lost_type_ || plans_->uses_lost_type();
   plans_ = &plans;
-  if (loop_ && loop_->inside) loop_.reset();  // what is repeated now is something else
+  if (loop_ && loop_->inside) loop_.reset();  // the repeated operations have changed
   cached_.clear();
   ready_.reset();
 }
 
-// A reader at the turns of loops, and its volumes.
+// Stops of a reader at the turns of loops, and its volumes.
 
 namespace {
 
-constexpr std::uint32_t kLongLoop = 4;  // repetitions; fewer are not worth a stop
+constexpr std::uint32_t kLongLoop = 4;  // minimum number of repetitions that is worth a stop
 
-// A computation.
+// Writes a computation.
 [[gnu::always_inline]] inline void put_compute(double amount, std::uint32_t line, Op& op) {
   static constexpr Op kCompute{Kind::compute, 0, 0, 0, {0}, 0, 0};
-  std::memcpy(static_cast<void*>(&op), &kCompute, offsetof(Op, amount));  // at once
+  std::memcpy(static_cast<void*>(&op), &kCompute, offsetof(Op, amount));  // with one copy
   op.amount = amount;
   op.tag = 0;
   op.line = line;
@@ -383,13 +383,13 @@ constexpr std::uint32_t kLongLoop = 4;  // repetitions; fewer are not worth a st
 bool PackedReader::stop_at_loops() {
   const tit::RankColumn* const column = shared_->file().column_of(rank_).column;
   if (column != nullptr && !column->blocks.empty()) return false;
-  if (shared_->file().draws_volumes()) return false;  // by the numbers of calls, turns too
+  if (shared_->file().draws_volumes()) return false;  // drawn by call index, so turns differ
   loop_ = std::make_unique<Loop>();
   return true;
 }
 
-// How often the loop, a turn of which is at the cursor, is still to be repeated; none: no turn is
-// there. The stretch at hand has been read.
+// Remaining repetitions of the loop with a turn at the cursor; nullopt: no turn is here. The
+// current stretch has been read.
 std::optional<std::uint64_t> PackedReader::repetitions_at_turn() {
   if (loop_->inside && loop_->is_stretch) return repeats_;
   while (repeats_ == 0 && depth_ > 0) {
@@ -429,7 +429,7 @@ std::optional<LoopTurn> PackedReader::next_turn() {
   return LoopTurn{*left, line_, is_first};
 }
 
-// Goes on at a turn that has been reported, or that nobody wants to know of if it `may_pass`.
+// Passes a turn that has been reported, or an unreported one if it `may_pass`.
 bool PackedReader::pass_turn(bool may_pass) {
   while (const std::optional<std::uint64_t> left = repetitions_at_turn()) {
     if (!loop_->reported && loop_->stops && !may_pass) return false;
@@ -461,10 +461,10 @@ void PackedReader::skip_repetitions(std::uint64_t count) {
   loop_->line = line_;
   loop_->calls = calls_begun_;
   loop_->reported =
-      repetitions_at_turn() != std::uint64_t{0};  // the end of the loop is reported yet
+      repetitions_at_turn() != std::uint64_t{0};  // the end of the loop is still to be reported
 }
 
-// Calls of a class with volumes in a column.
+// Reads calls of a class with volumes in a column.
 std::size_t PackedReader::read_with_volumes(Op* out, std::size_t capacity) {
   const PackedFile& file = shared_->file();
   if (!column_) column_ = std::make_unique<ColumnStream>(file, file.column_of(rank_));
@@ -481,7 +481,7 @@ std::size_t PackedReader::read_with_volumes(Op* out, std::size_t capacity) {
   if (capacity >= 2 * std::size_t{column_->ahead()}) {
     made = put_calls_ahead(out);
   } else {
-    // All of them, and not as many as there is room for: that could not be predicted.
+    // All of them, not only as many as fit: that would be unpredictable.
     Waiting& waiting = room_to_wait(2 * most_ahead());
     waiting.count = put_calls_ahead(waiting.ops.get());
     made = take_waiting(out, capacity);
@@ -489,7 +489,7 @@ std::size_t PackedReader::read_with_volumes(Op* out, std::size_t capacity) {
   return made > 0 ? made : read_call(out, capacity);
 }
 
-// Calls whose volumes have been read, as long as their operations are at hand.
+// Writes calls whose volumes have been read, as long as their operations are prepared.
 std::uint32_t PackedReader::put_calls_ahead(Op* out) {
   const tit::VolumeSites& sites = shared_->file().volume_sites();
   const double* const amounts = sites.amounts();
@@ -528,7 +528,7 @@ std::uint32_t PackedReader::put_with(Op* const out, const AmountOf& amount_of,
   Op* op = out;
   std::size_t taken = 0;
   for (; taken != count; ++taken) {
-    // The presence of a volume is unpredictable: one is written in any case.
+    // The presence of a volume is unpredictable: write one in any case.
     const std::uint32_t value = values[taken];
     const std::uint32_t is_computed = value != 0 ? 1 : 0;
     put_compute(amount_of(value), line + 1, *op);
@@ -548,13 +548,13 @@ std::uint32_t PackedReader::put_with(Op* const out, const AmountOf& amount_of,
   return static_cast<std::uint32_t>(op - out);
 }
 
-// For the next time: the operation of a call that is the same each time.
+// Prepares the operation of a call that never varies for the next time.
 void PackedReader::keep_ready(std::uint32_t call, const Op& op) {
   if (!ready_ && !begin_ready()) return;
   ready_[call] = op;
 }
 
-// Room for operations that are the same each time; false where it takes too much.
+// Allocates the prepared operations; returns false if they would take too much memory.
 bool PackedReader::begin_ready() {
   constexpr std::size_t kMostReady = 1024;
   const std::size_t calls = plans_->program().rank_class().signatures.size();
@@ -563,7 +563,7 @@ bool PackedReader::begin_ready() {
   return true;
 }
 
-// The operations of all calls that are known to be plain.
+// Prepares the operations of all calls known to be plain.
 void PackedReader::make_ready() {
   if (!begin_ready()) return;
   const std::size_t calls = plans_->program().rank_class().signatures.size();

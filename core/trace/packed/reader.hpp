@@ -17,7 +17,7 @@
 
 namespace tisim {
 
-// Follows the grammar of the rank's class with a cursor; nothing is unfolded.
+// Follows the grammar of the rank's class with a cursor; nothing is expanded.
 class PackedReader final : public RankReader {
  public:
   // Largest line number of an operation; later lines count as this one.
@@ -29,7 +29,7 @@ class PackedReader final : public RankReader {
   ~PackedReader() override;
 
   std::size_t read(Op* out, std::size_t capacity) override;
-  // Not for a rank whose values stand in a column: they are read one after the other.
+  // Returns false for a rank with values in a column: they are read one after the other.
   bool stop_at_loops() override;
   void stop_at_turns(bool stops) override {
     if (loop_) loop_->stops = stops;
@@ -47,25 +47,25 @@ class PackedReader final : public RankReader {
  private:
   struct Frame {
     std::uint32_t rule;
-    std::uint32_t segment;  // the next one
-    std::uint32_t left;     // times that the rule is still to be followed, this one included
+    std::uint32_t segment;  // index of the next one
+    std::uint32_t left;     // remaining uses of the rule, including the current one
   };
-  // Operations without volumes in a column that are put at a time, where batches are smaller and
-  // there are not too many ranks.
+  // Number of operations without column volumes that are written at once, if batches are smaller
+  // and there are not too many ranks.
   static constexpr std::uint32_t kBatch = 64;
   static constexpr std::int32_t kMostBatched = 16384;  // ranks
 
   // Cached operations of a call that is not plain, on this rank.
   struct Cached {
-    static constexpr std::size_t kMostOps = 2;  // those of calls with more are made each time
+    static constexpr std::size_t kMostOps = 2;  // calls with more are not cached
 
     Op ops[kMostOps];
     std::uint64_t step = 1;
-    std::int8_t count = -1;  // -1: not made yet
+    std::int8_t count = -1;  // -1: not produced yet
   };
-  // Operations for which a batch had no room.
+  // Operations that did not fit in a batch.
   struct Waiting {
-    // A call makes at most a computation before it and the operations of its line.
+    // A call produces at most a preceding computation and the operations of its line.
     static constexpr std::uint32_t kLeastRoom = 1 + LineParser::kMostOps;
 
     explicit Waiting(std::uint32_t size) : ops(std::make_unique<Op[]>(size)), room(size) {}
@@ -75,20 +75,20 @@ class PackedReader final : public RankReader {
     std::uint32_t first = 0;
     std::uint32_t count = 0;
   };
-  // The outermost long loop around the cursor, where read() stops at its turns.
+  // The outermost long loop around the cursor, at whose turns read() stops.
   struct Loop {
     bool stops = true;  // read() stops at turns
     bool inside = false;
-    bool is_stretch = false;  // one stretch is repeated; else a rule
+    bool is_stretch = false;  // a stretch is repeated; else a rule
     bool reported = false;    // the turn at the cursor has been reported
-    std::uint32_t depth = 0;  // frames in use within the loop
-    std::uint64_t line = 0;   // lines, and calls, at the turn before the cursor
+    std::uint32_t depth = 0;  // frames in use in the loop
+    std::uint64_t line = 0;   // lines and calls at the turn before the cursor
     std::uint64_t calls = 0;
-    std::uint64_t lines_of_last = 0;  // of the last repetition
+    std::uint64_t lines_of_last = 0;  // in the last repetition
     std::uint64_t calls_of_last = 0;
   };
 
-  // The stretch at hand begins again, and read() does not stop for it.
+  // The current stretch starts again, without a stop of read().
   bool repeats_without_stop() const {
     return !loop_->stops && !loop_->reported && loop_->inside && loop_->is_stretch && repeats_ > 0;
   }
@@ -105,7 +105,7 @@ class PackedReader final : public RankReader {
     return taken;
   }
   Waiting& room_to_wait(std::uint32_t least);
-  // Calls whose volumes are read at a time.
+  // Number of calls whose volumes are read at once.
   std::uint32_t most_ahead() const { return saves_memory_ ? 8 : ColumnStream::kMostAhead; }
   bool next_stretch();
   std::optional<std::uint64_t> repetitions_at_turn();
@@ -134,28 +134,28 @@ class PackedReader final : public RankReader {
 
   SharedCallPlans* shared_;
   CallPlans* plans_;
-  const ProgramCall* at_ = nullptr;   // the next call of the stretch at hand
+  const ProgramCall* at_ = nullptr;   // the next call of the current stretch
   const ProgramCall* end_ = nullptr;  // of the stretch
-  std::uint32_t repeats_ = 0;         // of it that are still to come
+  std::uint32_t repeats_ = 0;         // remaining repetitions of the stretch
   std::uint32_t depth_ = 0;           // frames in use
   std::unique_ptr<Frame[]> frames_;
   std::unique_ptr<ColumnStream> column_;
-  Stack<Cached> cached_;        // by CallPlan::details, as far as they are known
-  std::unique_ptr<Loop> loop_;  // none: read() does not stop at loops
+  Stack<Cached> cached_;        // by CallPlan::details, as far as known
+  std::unique_ptr<Loop> loop_;  // nullptr: read() does not stop at loops
   std::unique_ptr<Waiting> waiting_;
-  // By calls: the operation of one that makes this one each time; its line is 0 as long as it is
-  // not known. None at first.
+  // By call: the operation of a call that never varies; its line is 0 while it is unknown.
+  // Initially null.
   std::unique_ptr<Op[]> ready_;
   std::uint64_t line_ = 0;
-  std::uint64_t calls_begun_ = 0;  // up to the end of the stretch at hand
+  std::uint64_t calls_begun_ = 0;  // up to the end of the current stretch
   std::int32_t rank_;
   std::uint32_t position_;
-  std::uint32_t before_ = 0;  // kind of the call before plus 1
+  std::uint32_t before_ = 0;  // kind of the previous call plus 1
   bool has_volumes_;
   bool double_default_ = false;
   bool mistaken_null_ = false;
   bool lost_type_ = false;
-  bool saves_memory_ = false;  // keeps no operations of calls that differ between ranks
+  bool saves_memory_ = false;  // does not cache operations of calls that differ between ranks
 };
 static_assert(sizeof(PackedReader) <= 200);  // there may be a million of them
 

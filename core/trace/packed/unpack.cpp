@@ -64,15 +64,15 @@ bool PackedText::next(std::string& out) {
 
 namespace {
 
-// Collects the text of a file until it is worth a write.
+// Buffers the text of a file until a write is worthwhile.
 class TextFile {
  public:
   static constexpr std::size_t kBuffer = 256U << 10;
 
-  // Throws TraceError when the file cannot be made, and in what follows when it cannot be written.
+  // Throws TraceError if the file cannot be created; later functions, if it cannot be written.
   explicit TextFile(const std::string& path) : path_(path), file_(create_file(path)) {}
 
-  // To append a line to; end_line() follows.
+  // Append a line to it, then call end_line().
   std::string& text() { return text_; }
 
   void end_line() {
@@ -86,7 +86,7 @@ class TextFile {
   }
 
  private:
-  // The last newline stays back: the file may end without it.
+  // The last newline is held back: the file may end without it.
   void flush(std::size_t count) {
     write_at(*file_, std::string_view(text_).substr(0, count), written_, path_);
     written_ += count;
@@ -99,7 +99,7 @@ class TextFile {
   std::uint64_t written_ = 0;
 };
 
-// Tells now and then how many of all lines have been written.
+// Occasionally reports the share of lines written.
 class LineProgress {
  public:
   LineProgress(std::uint64_t lines, const Progress& progress)
@@ -117,8 +117,8 @@ class LineProgress {
   std::uint64_t lines_ = 0;
 };
 
-// The place of a file called `name` inside `directory`; directories that it needs are made. Throws
-// TraceError, also when the name leads out of the directory.
+// The path of the file `name` in `directory`; creates the required directories. Throws TraceError,
+// also if the name leads out of the directory.
 std::string place_in(const PackedFile& file, const std::string& directory, std::string_view name) {
   const std::filesystem::path path(name);
   const bool leads_out =
@@ -133,7 +133,7 @@ std::string place_in(const PackedFile& file, const std::string& directory, std::
   return whole;
 }
 
-// The texts that attributes name, as comments.
+// The texts that attributes refer to, as comments.
 std::string table_of_texts(const PackedFile& file) {
   const PackedAttributes* const attributes = file.attributes();
   std::string text;
@@ -144,7 +144,7 @@ std::string table_of_texts(const PackedFile& file) {
   return text;
 }
 
-// All lines of all ranks in the order of their numbers.
+// Writes all lines of all ranks in the order of their numbers.
 void unpack_one_file(const PackedFile& file, TextFile& into, LineProgress& done) {
   std::vector<std::unique_ptr<PackedText>> sources;
   std::vector<std::string> lines(static_cast<std::size_t>(file.ranks()));

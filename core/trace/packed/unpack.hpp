@@ -1,4 +1,4 @@
-// A packed trace back to text: the lines of one rank, and the files.
+// Converts a packed trace back to text: the lines of one rank, and the files.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ namespace tisim {
 // The lines of one rank.
 class PackedText {
  public:
-  // `file` must outlive it. `annotated`: before each line with attributes, a comment has them.
+  // `file` must outlive it. `annotated`: a comment before each line lists its attributes, if any.
   PackedText(const PackedFile& file, std::int32_t rank, bool annotated = false)
       : file_(&file), calls_(file, rank, annotated), prefix_(std::to_string(rank) + " ") {}
 
   // Appends the next line, without a newline, to `out`; false at the end. Throws TraceError.
   bool next(std::string& out);
-  // The number in its file of the line that came last, comments with attributes apart.
+  // The number of the last line in its file, not counting comments with attributes.
   std::uint64_t number() const { return is_before_ ? calls_.line_before() : calls_.line(); }
 
  private:
@@ -31,11 +31,11 @@ class PackedText {
   const PackedFile* file_;
   PackedCalls calls_;
   std::string prefix_;
-  std::vector<std::string> texts_;  // of calls without columns, by their places; empty: not made
-  bool is_before_ = false;          // the computation before the call came last
+  std::vector<std::string> texts_;  // of calls without columns, by index; empty: not created yet
+  bool is_before_ = false;          // the last line was the computation before the call
 };
 
-// Writes the files of a packed trace into `directory`, which has to be there. Throws TraceError.
+// Writes the files of a packed trace into the existing `directory`. Throws TraceError.
 void unpack(TraceFile packed, const std::string& directory, const Progress& progress = {});
 
 }  // namespace tisim

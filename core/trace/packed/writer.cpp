@@ -24,22 +24,22 @@ constexpr std::string_view kHistogramPrefix = "histogram=";
 
 }  // namespace
 
-// The lines of one rank as calls. Keeps every byte of every line, right or wrong.
+// Converts the lines of one rank to calls. Keeps every byte of every line, valid or not.
 class LinePacker {
  public:
   // The writer and the vocabulary must outlive the packer. `merged`: the lines are among those of
-  // other ranks in one file. `spare`: a part whose memory is used again.
+  // other ranks in one file. `spare`: a part whose memory is reused.
   LinePacker(tit::TraceWriter& writer, const Vocabulary& vocabulary, std::int32_t rank, bool merged,
              tit::RankPart spare = tit::RankPart(0));
 
-  // A line without its newline; `number` counts from 1 in its file and grows.
+  // Adds a line without its newline; `number` counts from 1 in its file and increases.
   void line(std::string_view text, std::uint64_t number);
 
-  // The lines that `text` begins with, each with its newline, as long as they are such as are quick
-  // to take, in a file of this rank alone; how many bytes they are. There may be none.
+  // Takes lines from the start of `text`, each with its newline, while the fast path applies, in a
+  // file of this rank alone; returns their number of bytes, possibly 0.
   std::size_t quick_lines(std::string_view text);
 
-  // The number in the part of the call that a line is; a computation is a call here too.
+  // The number in the part of a line's call; here a computation is a call too.
   std::uint32_t number_of(std::string_view text);
 
   // The calls of all lines.
@@ -50,7 +50,7 @@ class LinePacker {
   const char* pass_whole_number(const char* p);
   bool take_volume(std::string_view text);
   bool take_drawn_volume(std::string_view text);
-  // `step`: how far behind its rank's line before it stands, 0: it does not say so.
+  // `step`: distance to the rank's previous line; 0: not stored.
   tit::Call call_of(std::string_view text, std::uint64_t step);
   void finish_merged();
 
@@ -61,11 +61,11 @@ class LinePacker {
   bool merged_;
   tit::RankPart part_;
   bool may_be_quick_ = false;
-  std::uint64_t compute_start_ = 0;  // of the prefix: its first bytes and its last ones
+  std::uint64_t compute_start_ = 0;  // the first and the last bytes of the prefix
   std::uint64_t compute_end_ = 0;
   KnownLines known_;
   std::vector<std::uint32_t> call_of_line_;  // the number in the part; not of a merged file
-  // In a merged file: each line, and how far behind the one before it stands.
+  // In a merged file: each line, and its distance to the rank's previous one.
   std::vector<std::uint32_t> lines_;
   std::vector<std::uint64_t> steps_;
   std::uint64_t last_number_ = 0;
@@ -98,10 +98,10 @@ void LinePacker::line(std::string_view text, std::uint64_t number) {
   if (!take_volume(text)) part_.make(number_of(text));
 }
 
-// Computations of whole numbers below a million, and lines that come where they came the last time.
+// Fast path for computations of whole numbers below a million and for correctly predicted lines.
 std::size_t LinePacker::quick_lines(std::string_view text) {
   if (!may_be_quick_) return 0;
-  // Before the last bytes whole words can be read.
+  // Whole words can be read before the last bytes.
   constexpr std::ptrdiff_t kLeastLeft = 4 * kWord;
   const std::size_t prefix_size = compute_prefix_.size();
   const char* p = text.data();
@@ -121,8 +121,8 @@ std::size_t LinePacker::quick_lines(std::string_view text) {
   return static_cast<std::size_t>(p - text.data());
 }
 
-// The volume of a computation at `p`, if it is a whole number of few digits before a newline; what
-// follows the newline, or nullptr.
+// Takes the volume of a computation at `p`, if it is a whole number of few digits before a newline;
+// returns the address after the newline, or nullptr.
 const char* LinePacker::pass_whole_number(const char* p) {
   constexpr std::ptrdiff_t kMostDigits = 6;
   const char* const first = p;
@@ -200,8 +200,8 @@ tit::RankPart LinePacker::finish() {
   return std::move(part_);
 }
 
-// Where most lines follow their rank's line before at once, only the others say how far behind it
-// they are; else all lines do.
+// If most lines directly follow their rank's previous line, only the others store their distance to
+// it; otherwise all lines do.
 void LinePacker::finish_merged() {
   constexpr std::size_t kRare = 16;
   std::size_t apart = 0;
@@ -371,7 +371,7 @@ void PackedWriter::add_calls(std::string_view name, const Calls& made) {
   writer_.add(tit::program_of(part, volumes_in_column_, known_), name, true);
 }
 
-// The same calls, those with a call path once for each; `numbers`: those of the lines' calls.
+// The same calls, one for each call path; `numbers`: those of the lines' calls.
 tit::RankPart PackedWriter::with_call_sites(const tit::RankPart& plain, const Calls& made,
                                             std::vector<std::uint32_t>& numbers) {
   if (made.paths.empty()) return plain;

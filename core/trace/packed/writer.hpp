@@ -1,4 +1,4 @@
-// Writes a packed trace, a rank after the other.
+// Writes a packed trace, one rank after the other.
 #pragma once
 
 #include <cstdint>
@@ -19,51 +19,51 @@ namespace tisim {
 
 class LinePacker;
 
-// Throws std::logic_error when it is called out of order.
+// Throws std::logic_error if functions are called out of order.
 class PackedWriter {
  public:
   // Ranks come in ascending order, from 0 to `ranks` - 1. `merged`: their lines are in one file.
-  // `volumes_in_column`: no grammar has volumes of ranks that come line by line.
+  // `volumes_in_column`: no grammar contains volumes of ranks that are added line by line.
   explicit PackedWriter(std::int32_t ranks, bool merged = false, bool volumes_in_column = false);
   ~PackedWriter();
 
-  // Volumes are drawn from histograms by this seed, for traces that know no more of them. Lines may
-  // be "3 compute histogram=N" then. To be called before the first rank.
+  // Draws volumes from histograms with this seed, for traces that record only these. Lines may then
+  // be "3 compute histogram=N". Call it before the first rank.
   void draw_volumes(std::uint64_t seed);
-  // The number of a histogram, behind draw_volumes(). Throws std::invalid_argument.
+  // The number of a histogram, after draw_volumes(). Throws std::invalid_argument.
   std::uint32_t histogram(std::vector<tit::VolumeBin> bins) {
     if (!writer_.draws_volumes()) throw std::logic_error("no volumes are drawn");
     return writer_.histograms().add(std::move(bins));
   }
 
-  // The lines of the next rank follow; `name` is its file's.
+  // Begins the lines of the next rank; `name` is its file's.
   void begin_rank(std::string_view name);
-  // A line without its newline. `number` counts from 1 in its file and grows.
+  // Adds a line without its newline. `number` counts from 1 in its file and increases.
   void line(std::string_view text, std::uint64_t number);
-  // The next lines, each with its newline.
+  // Adds the next lines, each with its newline.
   void lines(std::string_view text);
   // `newline`: whether the last line had one.
   void end_rank(bool newline);
 
-  // Lines, each with its newline, and how often they follow one another.
+  // Lines, each with its newline, and their number of repetitions.
   struct Piece {
     std::string_view lines;
     std::uint64_t times;
   };
-  // All of the next rank. Takes the time of the pieces, however often they are repeated, where a
-  // rank before it had the same structure.
+  // Adds all of the next rank. The time is that of the pieces, independent of their repetitions, if
+  // an earlier rank had the same structure.
   void add_rank(std::string_view name, const std::vector<Piece>& pieces);
 
-  // All of the next rank, whose structure is known: `lines`, without newlines, are the terminals of
-  // `grammar`. `volumes`: for each line of the sequence what is computed before it (or, where
-  // volumes are drawn, the number of its histogram), below 0 nothing; empty where nothing is
-  // computed at all. Throws std::invalid_argument.
+  // Adds all of the next rank from its known structure: `lines`, without newlines, are the
+  // terminals of `grammar`. `volumes`: for each line of the sequence the volume computed before it
+  // (or, if volumes are drawn, the number of its histogram), negative: none; empty if the rank
+  // computes nothing. Throws std::invalid_argument.
   void add_program(std::string_view name, const std::vector<std::string_view>& lines,
                    tit::Grammar grammar, const std::vector<std::int64_t>& volumes);
 
-  // All of the next rank, as calls that each stand for some lines: those of the call c are the
-  // `places` in `lines` from offsets[c] to offsets[c + 1]. `volumes`: of each call what is computed
-  // before its first line, as in add_program; a call without lines has none. Throws
+  // Adds all of the next rank as calls that each stand for several lines: those of call c are the
+  // `places` in `lines` from offsets[c] to offsets[c + 1]. `volumes`: for each call the volume
+  // computed before its first line, as in add_program; a call without lines has none. Throws
   // std::invalid_argument.
   struct Calls {
     std::vector<std::string_view> lines;
@@ -71,17 +71,17 @@ class PackedWriter {
     std::vector<std::uint32_t> places;
     std::vector<std::uint32_t> calls;
     std::vector<std::int64_t> volumes;
-    // Call paths, and the number of that of each line, below 0: none. Empty: no line has one.
+    // Call paths, and the index of each line's path, negative: none. Empty: no line has one.
     std::vector<std::string> paths;
     std::vector<std::int32_t> path_of;
   };
   void add_calls(std::string_view name, const Calls& made);
 
-  // The bytes of the file.
+  // Returns the bytes of the file.
   std::string finish(tit::FileLayout layout);
 
  private:
-  // Packer of the rank at hand.
+  // The packer of the current rank.
   LinePacker& packer();
 
   std::uint64_t volume_code_of(std::int64_t volume);
@@ -97,9 +97,9 @@ class PackedWriter {
   std::string name_;
   std::uint64_t number_ = 0;
   std::unique_ptr<LinePacker> packer_;
-  tit::RankPart spare_{0};    // of a rank before
-  tit::KnownGrammars known_;  // of ranks before that came line by line
-  // The grammars of the pieces of ranks before, by their calls and times.
+  tit::RankPart spare_{0};    // of an earlier rank
+  tit::KnownGrammars known_;  // of earlier ranks that were added line by line
+  // The grammars of the pieces of earlier ranks, by their calls and times.
   std::map<std::vector<std::uint64_t>, tit::Grammar> grammars_;
 };
 

@@ -11,7 +11,7 @@ namespace tisim::tit {
 
 namespace {
 
-// A probability is in 1 / 65,536; a logit, ln(p / (1 - p)), in 1 / 256.
+// Probabilities are in units of 1 / 65,536; logits, ln(p / (1 - p)), in units of 1 / 256.
 constexpr int kMostLogit = 2047;
 
 struct Logistic {
@@ -36,9 +36,9 @@ const Logistic& logistic() {
   return tables;
 }
 
-// Predicts the bits of a sequence of bytes from those before: what follows the same last 0, 1, 2
-// or 3 bytes, the byte before the last, and the longest repetition, weighed by how well each has
-// predicted until now.
+// Predicts the bits of a byte sequence from the preceding ones: from what followed the same last 0,
+// 1, 2 or 3 bytes, from the byte before the last, and from the longest repetition, weighted by the
+// success of each so far.
 class BitPredictor {
  public:
   explicit BitPredictor(std::size_t size) {
@@ -154,7 +154,7 @@ class BitPredictor {
   }
 
   const Logistic& tables_ = logistic();
-  std::string bytes_;  // what is known
+  std::string bytes_;  // known bytes
   std::vector<Counter> counters_;
   std::vector<std::uint32_t> last_seen_;
   std::array<std::array<std::int32_t, kInputs>, (kOrders + 1) * 3> weights_;
@@ -163,10 +163,10 @@ class BitPredictor {
   std::array<Counter*, kContexts> chosen_{};
   std::array<std::int32_t, kInputs> logits_{};
   unsigned shift_ = 0;
-  unsigned partial_ = 1;  // the bits of the byte that are known, after a 1
+  unsigned partial_ = 1;  // the known bits of the byte, after a 1
   unsigned known_ = 0;
   unsigned expected_bit_ = 0;
-  std::size_t match_ = 0;  // what follows here is expected, after match_length_ equal bytes
+  std::size_t match_ = 0;  // its continuation is expected, after match_length_ equal bytes
   std::size_t match_length_ = 0;
   std::size_t set_ = 0;
   std::uint32_t predicted_ = 32768;

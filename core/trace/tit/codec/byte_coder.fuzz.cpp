@@ -1,4 +1,4 @@
-// Any bytes: they come back from their coding, and as a coding they are expanded or refused.
+// Arbitrary bytes: coding them is lossless, and read as a coding they are expanded or refused.
 #include "trace/tit/codec/byte_coder.hpp"
 
 #include <cstddef>
@@ -16,12 +16,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     expand_bytes(bytes, size * 3);
   } catch (const FormatError&) {
-    // Refuses what is not a coding.
+    // Input that is not a coding is refused.
   }
   try {
     expand_copies(bytes, size * 3);
   } catch (const FormatError&) {
-    // Here too.
+    // Likewise.
   }
   return 0;
 }

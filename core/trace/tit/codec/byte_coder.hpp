@@ -1,5 +1,5 @@
-// A binary arithmetic coder, and counters that learn how likely bits are. docs/tit.md has the
-// arithmetic, number by number.
+// A binary arithmetic coder with counters that learn the probabilities of bits. docs/tit.md
+// describes the arithmetic in detail.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace tisim::tit {
 
-// How far a probability moves, in 1 / 65,536 of the way, by how much was seen.
+// Step of a probability, in 1 / 65,536 of the distance, by number of observed bits.
 struct CounterRates {
   static constexpr unsigned kMostSeen = 30;
 
@@ -27,8 +27,8 @@ struct CounterRates {
 };
 inline constexpr CounterRates kCounterRates;
 
-// How often a bit was 1 where it was predicted, in 1 / 65,536: the probability follows what was
-// seen, the more slowly the more was seen.
+// Probability that a bit is 1, in 1 / 65,536. It follows the observed bits, more slowly the more of
+// them there are.
 struct Counter {
   std::uint16_t probability = 32768;
   std::uint16_t seen = 0;
@@ -38,7 +38,7 @@ struct Counter {
     move((target - probability) * rate());
   }
   std::int64_t rate() const { return kCounterRates.of[seen]; }
-  // By what is left to go, times rate().
+  // Moves by the remaining distance times rate().
   void move(std::int64_t way) {
     probability = static_cast<std::uint16_t>(probability + (way >> 16));
     if (seen < CounterRates::kMostSeen) ++seen;
@@ -50,7 +50,7 @@ struct CodeInterval {
   std::uint32_t low = 0;
   std::uint32_t high = ~std::uint32_t{0};
 
-  // The last number of the part for a 1.
+  // The last number of the subinterval for a 1.
   std::uint32_t cut(std::uint32_t probability) const {
     return low + static_cast<std::uint32_t>((std::uint64_t{high - low} * probability) >> 16);
   }
@@ -70,14 +70,14 @@ struct CodeInterval {
 
 class BitEncoder {
  public:
-  // `probability` that the bit is 1, in 1 / 65,536.
+  // `probability`: that the bit is 1, in 1 / 65,536.
   void put(unsigned bit, std::uint32_t probability) {
     interval_.take(bit, interval_.cut(probability));
     for (; interval_.has_byte(); interval_.drop_byte()) {
       coded_ += static_cast<char>(interval_.high >> 24);
     }
   }
-  // The code: behind it stand as few bytes as name a number of the interval when zeros follow.
+  // Returns the code, ended by the fewest bytes that, with zeros, are in the interval.
   std::string finish() {
     for (unsigned size = 0; size <= 4; ++size) {
       const std::uint64_t rest = (std::uint64_t{1} << (32 - 8 * size)) - 1;
@@ -108,7 +108,7 @@ class BitDecoder {
     for (; interval_.has_byte(); interval_.drop_byte()) code_ = (code_ << 8) | next_byte();
     return bit;
   }
-  // The same by the probability of a counter, which learns the bit.
+  // The same with the probability of a counter, which learns the bit.
   [[gnu::always_inline]] unsigned take(Counter& counter) {
     const std::uint32_t cut = interval_.cut(counter.probability);
     const std::int64_t rate = counter.rate();
@@ -127,7 +127,7 @@ class BitDecoder {
     }
     return bit;
   }
-  // All has been taken. Throws FormatError when the code goes on, or ended too early.
+  // Call when all is taken. Throws FormatError if the code continues or ended too early.
   void finish() const {
     if (coded_.size() > taken_ || coded_.size() + 4 < taken_) {
       throw FormatError("a coded section has " + std::to_string(coded_.size()) +
@@ -147,28 +147,28 @@ class BitDecoder {
   std::uint32_t code_ = 0;
 };
 
-// A byte of code stands for fewer bytes than this: at least 22 / 65,536 of an interval is left to
-// the less probable bit of a predicted byte, and what is coded with more is stored otherwise.
+// Upper bound on the bytes that a byte of code represents: the less probable bit of a predicted
+// byte keeps at least 22 / 65,536 of the interval. Higher ratios are stored in another form.
 constexpr std::size_t kMostExpansion = 2100;
 
 inline bool may_expand(std::string_view coded, std::size_t expected_size) {
   return expected_size / kMostExpansion <= coded.size();
 }
 
-// Throws FormatError when so few bytes of code do not stand for so many bytes.
+// Throws FormatError if so few bytes of code cannot represent so many bytes.
 inline void check_expansion(std::string_view coded, std::size_t expected_size) {
   if (may_expand(coded, expected_size)) return;
   throw FormatError("a coded section is too short for the " + std::to_string(expected_size) +
                     " bytes that it should hold");
 }
 
-// Bytes coded adaptively, without tables of their own, as what tables and grammars were stored in
-// files until writers coded them by copies (copy_coder.hpp). Each bit of a byte, the high one
-// first, is predicted from what was coded so far.
+// Bytes coded adaptively, without tables of their own: the form of tables and grammars in files
+// before writers coded them by copies (copy_coder.hpp). Each bit of a byte, the high one first, is
+// predicted from the bytes before.
 
-// The bytes that were coded; their number must be known. Throws FormatError when `coded` does not
-// stand for so many bytes. It allocates at most about 2,100 bytes for each byte of `coded`. Works
-// in time proportional to the number of bytes, about a megabyte a second.
+// Returns the decoded bytes, whose number must be known. Throws FormatError if `coded` does not
+// represent that many bytes. Allocates at most about 2,100 bytes per byte of `coded`. The time is
+// proportional to the number of bytes, about one second per megabyte.
 std::string expand_bytes(std::string_view coded, std::size_t expected_size);
 
 }  // namespace tisim::tit

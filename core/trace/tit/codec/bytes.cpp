@@ -14,8 +14,8 @@ void ByteReader::too_large(std::uint64_t value, std::uint64_t most, const char* 
 
 namespace {
 
-// tables[k][b]: what the byte b does to the checksum when k more bytes follow it, so that eight
-// bytes are taken at once ("slicing by eight").
+// tables[k][b]: effect of byte b on the checksum when k more bytes follow it, so that eight bytes
+// are processed at once ("slicing by eight").
 struct Tables {
   std::array<std::array<std::uint32_t, 256>, 8> of{};
 

@@ -1,4 +1,4 @@
-// Numbers and texts as bytes, read back with checks; checksums. docs/tit.md describes them.
+// Numbers and texts as bytes, with checks on reading; checksums. docs/tit.md describes them.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace tisim::tit {
 
-// what() says what is wrong, without the name of the file: the reader of the file adds it.
+// what() describes the problem without the name of the file, which the reader of the file adds.
 struct FormatError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -26,7 +26,7 @@ void put_fixed(std::string& out, Number value) {
   for (std::size_t i = 0; i < sizeof value; ++i) out += static_cast<char>(value >> (8 * i));
 }
 
-// Small numbers of either sign as small ones without.
+// Maps small numbers of either sign to small unsigned ones.
 constexpr std::uint64_t zigzag(std::int64_t value) {
   return (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
 }
@@ -35,7 +35,7 @@ constexpr std::int64_t unzigzag(std::uint64_t value) {
   return static_cast<std::int64_t>(value >> 1) ^ -static_cast<std::int64_t>(value & 1);
 }
 
-// Writes numbers and texts as bytes, and reads them back with checks.
+// Writes numbers and texts as bytes.
 
 struct Bytes {
   std::string data;
@@ -45,15 +45,15 @@ struct Bytes {
   void zigzag(std::int64_t value) { put_varint(data, tit::zigzag(value)); }
   // Four bytes, the low one first.
   void fixed32(std::uint32_t value) { put_fixed(data, value); }
-  // A number of bytes and then the bytes.
+  // A size followed by the bytes.
   void text(std::string_view value) {
     varint(value.size());
     data.append(value.data(), value.size());
   }
 };
 
-// Takes numbers and texts off the front of some bytes, which must outlive it. Throws FormatError
-// where they end too early or say what cannot be.
+// Takes numbers and texts off the front of a byte range, which must outlive it. Throws FormatError
+// if the bytes end too early or are invalid.
 class ByteReader {
  public:
   ByteReader(const char* begin, const char* end) : at_(begin), end_(end) {}
@@ -69,7 +69,7 @@ class ByteReader {
     return static_cast<std::uint8_t>(*at_++);
   }
 
-  // Accepts the shortest form only, so that equal bytes and equal numbers are the same thing.
+  // Accepts only the shortest form, so that equal numbers have equal bytes.
   std::uint64_t varint() {
     std::uint64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
@@ -89,8 +89,8 @@ class ByteReader {
     return checked(varint(), most, what);
   }
 
-  // How many entries follow, each of at least `least_bytes` bytes: a hostile count cannot ask for
-  // more memory than the bytes that are there.
+  // Number of entries that follow, each of at least `least_bytes` bytes: a malicious count cannot
+  // request more memory than the bytes present.
   std::size_t count(const char* what, std::size_t least_bytes = 1) {
     const std::uint64_t value = varint();
     return static_cast<std::size_t>(checked(value, left() / least_bytes, what));

@@ -106,7 +106,7 @@ TEST("tit codec: damaged copies give other bytes or an error, never a crash") {
                "not those of its content");
 }
 
-// The form that writers made until sections were coded by copies alone.
+// The form of sections before writers coded them by copies only.
 TEST("tit codec: sections that were coded bit by bit are read, and damaged ones refused") {
   std::string bytes;
   for (int i = 0; i < 40; ++i) {

@@ -12,7 +12,7 @@ namespace tisim::tit {
 namespace {
 
 constexpr unsigned kMostNumberBits = 32;  // of a number
-// A copy with a distance of its own has three bytes or more, another one two.
+// Minimum length of a copy with a new distance, and of one with the previous distance.
 constexpr std::size_t kLeastCopy = 3;
 constexpr std::size_t kLeastAgain = 2;
 
@@ -30,13 +30,13 @@ struct NumberCounters {
 };
 
 struct CopyCounters {
-  std::array<Counter, 2> is_copy;    // behind a byte, behind a copy
-  std::array<Counter, 256> literal;  // by the bits that are known, behind a 1
-  Counter is_again;                  // the distance of the copy before
+  std::array<Counter, 2> is_copy;    // after a byte, after a copy
+  std::array<Counter, 256> literal;  // by the known bits, after a 1
+  Counter is_again;                  // the distance equals that of the previous copy
   NumberCounters distance, length;
 };
 
-// Codes the choices that make up the bytes.
+// Encodes the sequence of choices that make up the bytes.
 class CopyEncoder {
  public:
   void put_byte(unsigned char byte) {
@@ -77,23 +77,23 @@ class CopyEncoder {
 
   BitEncoder encoder_;
   CopyCounters counters_;
-  std::size_t distance_ = 0;  // of the copy before
+  std::size_t distance_ = 0;  // of the previous copy
   unsigned after_copy_ = 0;
 };
 
-// Finds what to copy.
+// Finds worthwhile copies.
 class CopyFinder {
  public:
   struct Copy {
     std::size_t distance = 0;
     std::size_t length = 0;
-    int gain = 0;  // bits, about
+    int gain = 0;  // approximate bits
   };
 
   explicit CopyFinder(std::string_view bytes)
       : bytes_(bytes), first_(kPlaces, kNone), next_(bytes.size(), kNone) {}
 
-  // Bytes at a place can be copied from now on.
+  // Makes the bytes at a place available for copies.
   void add(std::size_t place) {
     if (place + kLeastCopy > bytes_.size()) return;
     std::uint32_t& first = first_[slot(place)];
@@ -101,7 +101,7 @@ class CopyFinder {
     first = static_cast<std::uint32_t>(place);
   }
 
-  // The copy that gains most at a place, if any gains something.
+  // The copy with the largest gain at a place, if any.
   Copy find(std::size_t place, std::size_t last_distance) const {
     Copy best;
     const auto consider = [&](std::size_t distance, std::size_t least, unsigned cost) {
@@ -122,7 +122,7 @@ class CopyFinder {
   }
 
  private:
-  static constexpr int kBits = 4;  // that a byte takes, about
+  static constexpr int kBits = 4;  // approximate cost of a byte
   static constexpr unsigned kMostTries = 32;
   static constexpr std::size_t kMostLength = std::size_t{1} << 16;
   static constexpr unsigned kPlaceBits = 14;
@@ -145,18 +145,18 @@ class CopyFinder {
   }
 
   std::string_view bytes_;
-  std::vector<std::uint32_t> first_;  // of the places of a slot: the last one
-  std::vector<std::uint32_t> next_;   // of a place: the one before in its slot
+  std::vector<std::uint32_t> first_;  // by slot: the last place
+  std::vector<std::uint32_t> next_;   // by place: the previous one in its slot
 };
 
-// Takes the choices that CopyEncoder has coded.
+// Decodes the choices of CopyEncoder.
 class CopyDecoder {
  public:
   CopyDecoder(std::string_view coded, CopyCounters& counters)
       : decoder_(coded), counters_(counters) {}
 
-  // Puts the next byte, or the bytes of the next copy, in place; `begin` is where the first one
-  // stands, `end` is behind the last. Returns what is behind it.
+  // Writes the next byte, or the bytes of the next copy, to `at`; `begin` and `end` delimit the
+  // content. Returns the address after them.
   [[gnu::always_inline]] char* put_at(char* at, const char* begin, const char* end) {
     if (decoder_.take(counters_.is_copy[after_copy_]) == 0) {
       after_copy_ = 0;
@@ -174,7 +174,7 @@ class CopyDecoder {
         length > static_cast<std::size_t>(end - at)) {
       throw FormatError("a coded section copies bytes that are not there");
     }
-    // One by one: a copy may go on into itself.
+    // One by one: a copy may overlap its own output.
     const char* from = at - distance_;
     for (std::size_t i = 0; i < length; ++i) *at++ = *from++;
     return at;

@@ -1,4 +1,4 @@
-// Bytes coded as copies of bytes before them and single bytes.
+// Codes bytes as single bytes and copies of earlier bytes.
 #pragma once
 
 #include <cstddef>
@@ -7,12 +7,12 @@
 
 namespace tisim::tit {
 
-// Works in time proportional to the number of bytes.
+// The time is proportional to the number of bytes.
 std::string compress_by_copies(std::string_view bytes);
 
-// The bytes that were compressed; their number must be known. Throws FormatError when `coded`
-// cannot be the result of compress_by_copies for so many bytes, or is so in fewer bytes than
-// check_expansion() takes.
+// Returns the decompressed bytes, whose number must be known. Throws FormatError if `coded` cannot
+// be the result of compress_by_copies for that many bytes, or is shorter than check_expansion()
+// allows.
 std::string expand_copies(std::string_view coded, std::size_t expected_size);
 
 }  // namespace tisim::tit
