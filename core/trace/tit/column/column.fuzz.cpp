@@ -1,5 +1,5 @@
-// Any bytes as models and a stream: values come out, or the bytes are refused; and the values come
-// back from their coding with models of their own.
+// Reads arbitrary bytes as models and a stream: the result is values, or the bytes are refused; and
+// values are restored from their coding with their own models.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

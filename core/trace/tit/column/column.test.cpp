@@ -1,4 +1,4 @@
-// Columns of values, exact and with less precision.
+// Columns of values, exact and with reduced precision.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace {
 
 using Values = std::vector<std::uint64_t>;
 
-// Values of some shape: constant, few distinct, normal, exponential, wide, mixed with nothing.
+// Values of various shapes: constant, few distinct, normal, exponential, wide, mixed with none.
 Values random_values(std::mt19937_64& random, std::size_t size) {
   const unsigned shape = static_cast<unsigned>(random() % 7);
   const std::uint64_t base = random() >> (random() % 64);
@@ -356,7 +356,7 @@ TEST("tit precision: the sum of each rank holds, also where its volumes are all 
         kept += value;
       }
       const long double own = sum_of(ranks[rank]);
-      // Where every volume is that of its bin, ranks err by up to half of the level.
+      // If every volume is that of its bin, ranks are off by up to half of the level.
       CHECK(std::fabs(static_cast<double>((kept - own) / own)) < precision.error / 25);
       kept_by_all += kept;
     }

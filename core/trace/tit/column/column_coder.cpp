@@ -9,7 +9,7 @@ namespace tisim::tit {
 
 namespace {
 
-// So many words a value gives away at most.
+// Maximum number of words that a value emits.
 constexpr std::size_t kWordsOfValue = 4;
 
 std::string without_leading_zeros(std::uint64_t state) {
@@ -18,8 +18,8 @@ std::string without_leading_zeros(std::uint64_t state) {
   return bytes;
 }
 
-// Makes room in a state for a bin of this frequency and `width` further bits. Without a branch:
-// whether a word is given away is as random as the values.
+// Makes room in a state for a bin of this frequency and `width` further bits. Branch-free: whether
+// a word is emitted is as random as the values.
 [[gnu::always_inline]] inline void make_room(std::uint64_t& state, std::uint32_t*& words,
                                              std::uint32_t frequency, unsigned width) {
   // State and limit without their low 32 bits: the limit itself may be 2^64.
@@ -64,7 +64,7 @@ ColumnEncoder::CodingTable ColumnEncoder::table_of(const SiteModel& its) {
     const BinChoice& choice = decoding.find(slot);
     const std::uint64_t low =
         choice.width() == BinChoice::kLarge ? decoding.large_bins[choice.low()].low : choice.low();
-    // As a rule that of the slot before.
+    // Usually the same as for the previous slot.
     if (last->low != low) last = &table.bins[its.bin_of(low)];
     table.slots[static_cast<std::size_t>(std::int64_t{last->first_number} + slot + choice.shift)] =
         static_cast<std::uint16_t>(slot);
@@ -82,7 +82,7 @@ ColumnEncoder::CodingTable ColumnEncoder::table_of(const SiteModel& its) {
   return table;
 }
 
-// The state with a value in it. `words`: of what it gives away, the last one.
+// The state with a value added. `words`: the last emitted word.
 [[gnu::always_inline]] inline std::uint64_t ColumnEncoder::encoded(std::uint64_t state,
                                                                    const CodingTable& table,
                                                                    std::uint64_t value,
@@ -92,8 +92,8 @@ ColumnEncoder::CodingTable ColumnEncoder::table_of(const SiteModel& its) {
                                  : table.bin_of[static_cast<std::size_t>(value - table.lowest)];
   const CodedBin& bin = table.bins[number];
   const std::uint64_t offset = value - bin.low;
-  // The decoder takes the low bits with the bin and then the others from the low ones up; this is
-  // the way back.
+  // The decoder takes the low bits with the bin and then the others from the low ones up; the
+  // encoder does this in reverse.
   const unsigned low_bits = std::min<unsigned>(bin.width, kOffsetBits);
   const unsigned chunks = (bin.width - low_bits + kOffsetBits - 1) / kOffsetBits;
   for (unsigned i = chunks; i-- > 0;) {
@@ -109,15 +109,15 @@ ColumnEncoder::CodingTable ColumnEncoder::table_of(const SiteModel& its) {
          table.slots[bin.first_number + product % bin.frequency];
 }
 
-// A decoder takes a word whenever a state is below kLeastState and a word is left. States that
-// begin at 0 make short streams shorter, but a state may still be that low when another one gives
-// its first word away: then this returns nullptr, else the last word.
+// A decoder takes a word whenever a state is below kLeastState and a word is left. Initial states
+// of 0 shorten short streams, but a state may still be that low when another one emits its first
+// word: then this returns nullptr, otherwise the last word.
 std::uint32_t* ColumnEncoder::encode_all(Rest rest, std::uint64_t first_state,
                                          std::uint64_t states[]) const {
   static_assert(kStates == 4, "the states stand in variables of their own");
   std::uint32_t* const end = words_.get() + words_size_;
   std::uint32_t* words = end;
-  // They take turns: the next one stands first.
+  // The states take turns: the next one comes first.
   std::uint64_t next = first_state, second = first_state, third = first_state, last = first_state;
   const CodingTable* const* const table_of = table_of_.data();
   const auto encode_next = [&]() __attribute__((always_inline)) {
@@ -132,7 +132,7 @@ std::uint32_t* ColumnEncoder::encode_all(Rest rest, std::uint64_t first_state,
   while (rest.size > 0 && words == end) encode_next();
   if (words != end && std::min({next, second, third}) < kLeastState) return nullptr;
   while (rest.size > 0) encode_next();
-  // The value before the first one would be that of the last state.
+  // The value before the first one would use the last state.
   states[3] = next;
   states[2] = second;
   states[1] = third;
@@ -142,7 +142,7 @@ std::uint32_t* ColumnEncoder::encode_all(Rest rest, std::uint64_t first_state,
 
 std::string ColumnEncoder::encode(const std::uint64_t* values, const std::uint32_t* sites,
                                   std::size_t size, std::size_t coded) {
-  // One word more: make_room writes where the next one would stand.
+  // One extra word: make_room writes to the position of the next one.
   const std::size_t needed = coded * kWordsOfValue + 1;
   if (needed > words_size_) {
     words_size_ = needed;
@@ -193,7 +193,7 @@ std::uint64_t state_in(const char* bytes, unsigned size) {
 
 }  // namespace
 
-// The words, then the states without their leading zeros, then how many bytes each takes.
+// The words, then the states without leading zeros, then the number of bytes of each.
 void ColumnDecoder::start(const char* begin, const char* end) {
   *this = ColumnDecoder();
   if (begin == end) return;
@@ -211,7 +211,7 @@ void ColumnDecoder::start(const char* begin, const char* end) {
   const bool has_words = size > states_size;
   if (std::any_of(sizes, sizes + kStates, [](unsigned bytes) { return bytes > 8; }) ||
       size < states_size || (size - states_size) % sizeof(std::uint32_t) != 0 ||
-      // So that four bytes can be read at the end of the words.
+      // Ensures that four bytes can be read at the end of the words.
       (has_words && states_size < sizeof(std::uint32_t))) {
     throw FormatError("the values of a column are none");
   }

@@ -1,4 +1,4 @@
-// Codes the values of a column by the models of their sites, and decodes them.
+// Codes the values of a column with the models of their sites, and decodes them.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@ namespace tisim::tit {
 // Codes values with the models of their sites, from the last one to the first.
 class ColumnEncoder {
  public:
-  // The number of the model of a site whose values are not coded.
+  // Model number of a site whose values are not coded.
   static constexpr std::uint32_t kNoModel = 0xffffffffU;
 
   // `model_of`: the number of the model of each site.
   ColumnEncoder(std::vector<SiteModel> models, const std::vector<std::uint32_t>& model_of);
-  // Each model has a site.
+  // One site per model.
   explicit ColumnEncoder(std::vector<SiteModel> models);
-  // It refers to its own tables.
+  // Not copyable: it refers to its own tables.
   ColumnEncoder(const ColumnEncoder&) = delete;
   ColumnEncoder& operator=(const ColumnEncoder&) = delete;
 
@@ -33,8 +33,8 @@ class ColumnEncoder {
   std::string encode(const std::uint64_t* values, const std::uint32_t* sites, std::size_t size,
                      std::size_t coded);
 
-  // Values one by one, each of a site with a model; and the stream of those that were added since
-  // finish().
+  // Adds a single value of a site with a model; finish() returns the stream of the values added
+  // since the previous call.
   void add(std::uint32_t site, std::uint64_t value) {
     values_.push_back(value);
     sites_.push_back(site);
@@ -42,22 +42,22 @@ class ColumnEncoder {
   std::string finish();
 
  private:
-  // A bin as it is coded.
+  // A bin, prepared for coding.
   struct CodedBin {
     std::uint64_t low;
     std::uint32_t first_number;  // of its slots among those of all bins
     std::uint16_t width;
     std::uint16_t frequency;
   };
-  // Coding data of a model. The bins of values that lie close together are in a table.
+  // Coding data of a model. If its values are close together, a table gives their bins.
   struct CodingTable {
     std::vector<CodedBin> bins;
-    std::vector<std::uint16_t> slots;   // of all bins, each one's in the order of their numbers
+    std::vector<std::uint16_t> slots;   // of all bins, for each in the order of slot numbers
     std::vector<std::uint16_t> bin_of;  // of the values from the lowest one on; may be empty
     std::uint64_t lowest = 0;
     const SiteModel* model = nullptr;
   };
-  // Values that are to be coded, from the last one.
+  // Values left to encode, from the last one down.
   struct Rest {
     const std::uint64_t* values;
     const std::uint32_t* sites;
@@ -71,33 +71,33 @@ class ColumnEncoder {
 
   std::vector<SiteModel> models_;
   std::vector<CodingTable> tables_;           // of the models
-  std::vector<const CodingTable*> table_of_;  // of each site; nullptr: it is not coded
+  std::vector<const CodingTable*> table_of_;  // by site; nullptr: not coded
   std::vector<std::uint64_t> values_;
   std::vector<std::uint32_t> sites_;
-  // The bytes that the coder gives away while it works, from the end down.
+  // The words emitted by the coder, from the end down.
   std::unique_ptr<std::uint32_t[]> words_;
   std::size_t words_size_ = 0;
 };
 
 // Decodes the values of a column.
 //
-// The coder is an rANS with four states that take turns, so that a value need not wait for the one
-// before; a value takes one table look-up, one
-// multiplication and at most one word of the stream (more when its bin is wider than 2^20).
+// An rANS coder with four states that take turns, so that values do not depend on the previous one.
+// A value takes one table lookup, one multiplication and at most one word of the stream (more if
+// its bin is wider than 2^20).
 
 // A state below this takes a word of the stream, if there is one left.
 constexpr std::uint64_t kLeastState = std::uint64_t{1} << 32;
 constexpr unsigned kStates = 4;
 
-// Decoder state that loops over many values hold in registers.
+// Decoder state that loops over many values keep in registers.
 struct DecoderState {
   static constexpr char kNoWord[sizeof(std::uint32_t)] = {};
 
-  std::uint64_t states[kStates] = {};  // in the order of their turns
-  const char* at = kNoWord;            // at least four bytes can be read here, also at the end
+  std::uint64_t states[kStates] = {};  // in order of turns
+  const char* at = kNoWord;            // at least four bytes are readable here, also at the end
   const char* end = kNoWord;           // of the words
 
-  // How often a state takes a word: with nearly each value, hardly ever, or until none is left.
+  // How often a state takes a word: for nearly every value, rarely, or until none is left.
   enum class Words : std::uint8_t { often, rarely, may_end };
 
   // Takes a value of a model without large bins from `state`.
@@ -140,7 +140,7 @@ struct DecoderState {
     at += sizeof(std::uint32_t);
   }
 
-  // Takes a word if the state is low. Without a branch: it is as random as the values.
+  // Takes a word if the state is low. Branch-free: this is as random as the values.
   [[gnu::always_inline]] static void take_often(std::uint64_t& state, const char*& at) {
     const auto is_low =
         static_cast<std::uint64_t>(static_cast<std::int64_t>((state >> 32) - 1) >> 63);
@@ -151,15 +151,15 @@ struct DecoderState {
 
 class ColumnDecoder {
  public:
-  // The stream must outlive the decoder. Throws FormatError when it is none.
+  // The stream must outlive the decoder. Throws FormatError if it is not a stream.
   void start(const char* begin, const char* end);
 
-  // Any stream gives values, whatever it holds: of the bins of the model, never from beyond the
-  // stream, and without an end. A checksum must tell whether it is the right stream.
+  // Any stream gives values, whatever its contents: from bins of the model, without reading past
+  // the stream, and without an end. A checksum must verify the stream.
   std::uint64_t next(const SiteModel& model) { return next(model.table()); }
   std::uint64_t next(const DecodingTable& table);
 
-  // True at the end of the stream: no word is left, and the states are its encoder's initial ones.
+  // True at the end of the stream: no word is left, and the states are the encoder's initial ones.
   bool finished() const {
     const std::uint64_t first = state_.states[0];
     for (const std::uint64_t other : state_.states) {

@@ -40,11 +40,11 @@ long double exact_value(const Decimal& decimal) {
   return static_cast<long double>(decimal.digits) / power_of_ten(decimal.places);
 }
 
-// The decimal next to `value` with steps of at most `step`, or of 10^-15.
+// The decimal nearest to `value` with steps of at most `step`, or of 10^-15.
 Decimal rounded(long double value, long double step) {
   Decimal made;
   while (made.places < kMostPlaces && 1 / power_of_ten(made.places) > step) ++made.places;
-  // Steps of more than 1 leave zeros at the end.
+  // Steps above 1 give trailing zeros.
   long double unit = 1;
   while (made.places == 0 && unit * 10 <= step) unit *= 10;
   const long double scaled = value * power_of_ten(made.places) / unit;
@@ -53,7 +53,7 @@ Decimal rounded(long double value, long double step) {
   return made;
 }
 
-// The unit of the last of so many digits.
+// The unit of the last significant digit.
 long double step_of(long double value, unsigned significant) {
   long double step = 1;
   for (long double size = value; size >= power_of_ten(significant); size /= 10) step *= 10;
@@ -99,11 +99,11 @@ Representatives::Representatives(std::vector<double> volumes, const Precision& p
     : error_(precision.error) {
   std::sort(volumes.begin(), volumes.end());
   const bool is_mean = precision.level == Precision::Level::mean;
-  // A twentieth is left for the rounding of the means.
+  // A twentieth is reserved for rounding the means.
   const double error = 0.95 * precision.error;
   Bin bin{};
   for (auto next = volumes.begin(); next != volumes.end();) {
-    // All volumes that are equal go into one bin.
+    // Equal volumes share a bin.
     const double volume = *next;
     const auto after = std::upper_bound(next, volumes.end(), volume);
     const auto count = static_cast<std::uint64_t>(after - next);
@@ -154,7 +154,7 @@ bool Representatives::may_be(double volume, Choice choice) const {
   return decimal != nullptr && std::fabs(decimal->value() - volume) <= error_ * volume;
 }
 
-// Between two bins that touch there is one for both, which half of the volumes of either may have.
+// Adjacent bins share a representative between them, which about half of their volumes may use.
 void Representatives::find_beside(unsigned significant) {
   const long double width = 0.95L * static_cast<long double>(error_);
   const auto mean_of = [&](std::size_t i) {
@@ -198,16 +198,16 @@ bool Representatives::keep_to_the_level() const {
 }
 
 double Representatives::round_to(unsigned significant) {
-  // The means that are rounded, but that of the bin with the largest sum: it makes the sum of the
-  // site right again.
+  // Rounds the means, except that of the bin with the largest sum, which corrects the sum of the
+  // site.
   const auto sum_left = [](const Bin& bin) {
     return bin.sum / static_cast<long double>(bin.count) *
            static_cast<long double>(bin.count - bin.moved);
   };
   Bin* largest = nullptr;
   long double all = 0;
-  long double reduced = 0;  // what is not kept as it is
-  long double left = 0;     // what bins stand for
+  long double reduced = 0;  // sum of the volumes that are replaced
+  long double left = 0;     // sum of those that keep their bin
   for (Bin& bin : bins_) {
     all += bin.sum;
     if (bin.first == bin.last) continue;
@@ -216,7 +216,7 @@ double Representatives::round_to(unsigned significant) {
     if (largest == nullptr || sum_left(bin) > sum_left(*largest)) largest = &bin;
   }
   if (largest == nullptr || largest->moved == largest->count) return 0;
-  // The excess of moved volumes is taken from all others.
+  // The excess of moved volumes is subtracted from all others.
   const long double scale = moved_to_ > 0 ? (reduced - moved_to_) / left : 1;
   long double missing = 0;
   for (Bin& bin : bins_) {
@@ -235,7 +235,7 @@ double Representatives::round_to(unsigned significant) {
 
 void choose(const Representatives& representatives, const Precision& precision,
             const double* volumes, std::size_t count, Choice* choices) {
-  // Errors that are spread evenly over a bin have 0.58 of half its width as their deviation.
+  // Errors spread evenly over a bin have a standard deviation of 0.58 of half its width.
   constexpr double kDeviations = 2 * 0.58;
   constexpr double kSteps = 4;
   constexpr double kPart = 50;
@@ -265,7 +265,7 @@ void choose(const Representatives& representatives, const Precision& precision,
   }
 }
 
-// A model's slot and the offset in its bin are bits of a number that is as good as random.
+// A model's slot and the offset in its bin are bits of a pseudo-random number.
 std::uint64_t drawn_value(const SiteModel& model, std::uint64_t seed, std::uint64_t rank,
                           std::uint64_t site, std::uint64_t number) {
   std::uint64_t random = scrambled(seed + 0x9e3779b97f4a7c15U);

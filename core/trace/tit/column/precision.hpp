@@ -1,9 +1,9 @@
-// How exactly the volumes of a compressed trace are kept.
+// Precision of the volumes of a packed trace.
 //
-// The volumes of a site are replaced by representatives: bins are laid over the sorted volumes, as
-// wide as the level allows, and the volumes of a bin become about their mean. Where the volumes of
-// one rank are mostly above or below the means of their bins, some of them become a representative
-// beside that (choose). The sum over the site stays the same, to 1e-9 of it.
+// The volumes of a site are replaced by representatives: the sorted volumes are divided into bins
+// as wide as the level allows, and each volume becomes approximately the mean of its bin. If the
+// volumes of one rank are mostly above or below the means of their bins, some of them become a
+// neighbouring representative instead (choose). The sum over the site is preserved to 1e-9.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,14 @@ namespace tisim::tit {
 struct Precision {
   enum class Level : std::uint8_t {
     exact,
-    bounded,  // each volume to a relative error
-    mean,     // all volumes of a site are their mean, those that are missing count as 0
+    bounded,  // each volume within a relative error
+    mean,     // all volumes of a site are their mean; missing ones count as 0
     drawn,    // volumes are drawn from the site's histogram
   };
   Level level = Level::exact;
   double error = 0;  // of `bounded`
 
-  // Precision named "exact", "1e-3", "1e-2", "5e-2", "mean" or "histogram". Throws
+  // The precision named "exact", "1e-3", "1e-2", "5e-2", "mean" or "histogram". Throws
   // std::invalid_argument for other names.
   static Precision of(std::string_view name);
   std::string name() const;
@@ -35,69 +35,69 @@ struct Decimal {
   std::uint64_t digits = 0;
   unsigned places = 0;
 
-  std::string text() const;  // "1234.5", without zeros at the end
+  std::string text() const;  // "1234.5", without trailing zeros
   double value() const;
 };
 
-// The replacement of a volume: the representative of its bin, or one beside it.
+// The replacement of a volume: the representative of its bin, or one next to it.
 enum class Choice : std::uint8_t { bin, above, below };
 
 // The replacements of the volumes of one site.
 class Representatives {
  public:
-  // `volumes` are not negative, below 1e15, and there is at least one. The level is `bounded` or
+  // `volumes` are not negative and below 1e15, and there is at least one. The level is `bounded` or
   // `mean`.
   Representatives(std::vector<double> volumes, const Precision& precision);
 
-  // Representative of one of the volumes; nullptr when it is kept because no other one is near.
+  // Representative of one of the volumes; nullptr if it is kept because no other one is near.
   const Decimal* of(double volume, Choice choice = Choice::bin) const;
-  // True if a volume may have this representative: it is within the level of it.
+  // True if the representative is within the level of the volume.
   bool may_be(double volume, Choice choice) const;
-  // How many different volumes are left when each has that of its bin.
+  // Number of distinct volumes that remain if each uses the representative of its bin.
   std::size_t size() const { return bins_.size(); }
 
-  // The numbers of bins, ascending, and their representatives.
+  // The index of a volume's bin, in ascending order, and the representatives of a bin.
   std::size_t bin_of(double volume) const;
   const Decimal& of_bin(std::size_t bin, Choice choice) const;
   bool is_kept(std::size_t bin) const { return bins_[bin].first == bins_[bin].last; }
 
-  // One of the volumes will have another representative than that of its bin.
+  // Gives one of the volumes another representative than that of its bin.
   void move(double volume, Choice choice);
-  // Makes the sum over the site right again after that. False if one of the volumes would not be
-  // within the level then: the representatives of bins are as they were, and none may be moved.
+  // Restores the sum over the site after moves. Returns false if a volume would then exceed the
+  // level: the representatives of bins are restored, and no volume may be moved.
   bool settle();
 
  private:
   struct Bin {
-    double first;  // the smallest and the largest of its volumes
+    double first;  // the smallest and the largest volume
     double last;
     long double sum;
     std::uint64_t count;
     Decimal representative;
     Decimal above;
     Decimal below;
-    std::uint64_t moved;  // volumes that have one beside it
+    std::uint64_t moved;  // volumes with a representative next to that of the bin
   };
 
   void find_beside(unsigned significant);
-  // Rounds all to so many digits but that of one bin, which makes up for it; what that is, as a
-  // part of the bin.
+  // Rounds all to `significant` digits except that of one bin, which compensates for the others;
+  // returns the correction relative to that bin.
   double round_to(unsigned significant);
   bool keep_to_the_level() const;
 
   double error_;
   unsigned digits_ = 0;
   std::vector<Bin> bins_;
-  long double moved_to_ = 0;  // the sum of what stands for volumes that were moved
+  long double moved_to_ = 0;  // sum of the representatives of moved volumes
 };
 
-// Representatives of the volumes of one rank at a site, in their order. Each is that of the bin
-// unless these are too large or too small in sum by more than chance explains; then the sum stays
-// within four steps of the level, or a fiftieth of it.
+// Chooses the representatives of the volumes of one rank at a site, in order. Each is that of the
+// bin unless the sum of these is too large or too small by more than chance explains; then the sum
+// stays within four steps of the level, or a fiftieth of it.
 void choose(const Representatives& representatives, const Precision& precision,
             const double* volumes, std::size_t count, Choice* choices);
 
-// A value drawn from a model: always the same for the same seed, rank, site and number.
+// A value drawn from a model: always the same for equal seed, rank, site and number.
 class SiteModel;
 std::uint64_t drawn_value(const SiteModel& model, std::uint64_t seed, std::uint64_t rank,
                           std::uint64_t site, std::uint64_t number);

@@ -15,7 +15,7 @@ Histogram::Histogram(std::vector<std::uint64_t> values) : total_(values.size()) 
   const auto range = std::minmax_element(values.begin(), values.end());
   const std::uint64_t low = *range.first;
   const std::uint64_t span = *range.second - low;
-  // Numbers that lie close together are counted in a table, which is faster than to sort them.
+  // Close values are counted in a table, which is faster than sorting.
   constexpr std::uint64_t kDense = 4;
   if (span / kDense < values.size()) {
     std::vector<std::uint64_t> table(static_cast<std::size_t>(span) + 1, 0);
@@ -50,7 +50,7 @@ Histogram Histogram::sum(const Histogram& a, const Histogram& b) {
 
 namespace {
 
-// The size of a node and a bin of its own in the file, coded adaptively.
+// Cost in the file, coded adaptively, of a node and of a bin of its own.
 constexpr double kNodeBits = 1.0;
 constexpr unsigned kBinBits = 6;
 
@@ -64,10 +64,10 @@ double times_log(std::uint64_t count) {
   return count < 2 ? 0 : number * std::log2(number);
 }
 
-// The size of the weight of a bin in the file.
+// Cost of the weight of a bin in the file.
 double weight_bits(std::uint16_t weight) { return 1.5 + 1.1 * std::log2(weight); }
 
-// The weights of bins with these counts that add up to 4,096, or to all; none is 0.
+// Weights proportional to these counts that add up to 4,096, or to all; none is 0.
 std::vector<std::uint16_t> scaled(const std::vector<std::uint64_t>& counts, std::uint64_t all) {
   const auto total = static_cast<double>(std::min<std::uint64_t>(kAllFrequencies, all));
   std::vector<std::uint16_t> weights;
@@ -78,7 +78,7 @@ std::vector<std::uint16_t> scaled(const std::vector<std::uint64_t>& counts, std:
     weights.push_back(static_cast<std::uint16_t>(std::max(1.0, share + 0.5)));
     sum += weights.back();
   }
-  // The largest weights notice least what is too much.
+  // The largest weights are affected least by a reduction.
   while (sum > kAllFrequencies) {
     std::uint16_t& largest = *std::max_element(weights.begin(), weights.end());
     const auto taken = std::min<std::uint64_t>(sum - kAllFrequencies, 1U + largest / 64U);
@@ -88,7 +88,7 @@ std::vector<std::uint16_t> scaled(const std::vector<std::uint64_t>& counts, std:
   return weights;
 }
 
-// Grows the best tree for some values: each range is a bin, or its halves if these take fewer bits.
+// Grows the best tree for some values: each range is a bin, or is halved if that takes fewer bits.
 class Grower {
  public:
   Grower(const Histogram& values, unsigned bin_bits)
@@ -104,16 +104,15 @@ class Grower {
   std::vector<std::uint64_t> bin_counts;
 
  private:
-  // Adds the nodes and bins of the values from `first` to `last`, exclusive, which lie in
-  // [low, low + 2^width); returns the bits that they take.
+  // Adds the nodes and bins of the values from `first` to `last`, exclusive, which are in [low, low
+  // + 2^width); returns their cost in bits.
   double grow(std::size_t first, std::size_t last, std::uint64_t low, unsigned width) {
     const std::uint64_t count = before_[last] - before_[first];
     const double as_bin = static_cast<double>(count) * width + bin_bits_;
     const std::size_t nodes = tree.nodes.size();
     const std::size_t bins = tree.bins.size();
     double bits = as_bin;
-    // Else a bit less for each value is not worth a bin; a value that occurs once is not looked
-    // for.
+    // Otherwise the savings cannot pay for another bin; a value that occurs once is not separated.
     if (count > 1 && count * width > bin_bits_) {
       const std::uint64_t half = low + (std::uint64_t{1} << --width);
       const auto middle = static_cast<std::size_t>(
@@ -126,7 +125,7 @@ class Grower {
       tree.nodes.push_back(!has_high  ? BinTree::kLowHalf
                            : !has_low ? BinTree::kHighHalf
                                       : BinTree::kBothHalves);
-      // Naming the half for all values takes the entropy of the counts.
+      // Identifying the half of each value takes the entropy of the counts.
       bits = kNodeBits + times_log(count) - times_log(before_[middle] - before_[first]) -
              times_log(before_[last] - before_[middle]);
       if (has_low) bits += grow(first, middle, low, width);
@@ -147,7 +146,7 @@ class Grower {
   }
 
   const std::vector<ValueCount>* values_;
-  unsigned bin_bits_;                  // what a bin of its own takes
+  unsigned bin_bits_;                  // cost of a bin of its own
   std::vector<std::uint64_t> before_;  // counts before each value
 };
 
@@ -178,7 +177,7 @@ BinTree BinTree::read(ByteReader& in) {
   };
   BinTree tree;
   tree.bits = static_cast<unsigned>(in.at_most(64, "the number of bits of a value"));
-  // Ranges still to be read: at most one for each level of the tree.
+  // Ranges still to be read: at most one per level of the tree.
   std::array<Range, 66> open;
   open[0] = {0, tree.bits};
   const char* const begin = in.position();
@@ -284,7 +283,7 @@ double SiteModel::coded_bits(const Histogram& values) const {
   return bits;
 }
 
-// The shares of the weights in 4,096, rounded so that their sum is exact.
+// The weights as shares of 4,096, rounded so that their sum is exact.
 void SiteModel::set_frequencies() {
   std::uint64_t all = 0;
   for (const Bin& bin : tree_.bins) all += bin.weight;
@@ -306,8 +305,8 @@ void SiteModel::set_bin_bits() {
   }
 }
 
-// Vose's alias method. The buckets of small bins are filled up with slots of large ones; a bin's
-// own slots come first in its numbering, then those in other buckets in the order of these.
+// Vose's alias method. The buckets of small bins are filled with slots of large ones; a bin's own
+// slots come first in its numbering, followed by those in other buckets, in ascending order.
 void SiteModel::complete() {
   const std::size_t bins = tree_.bins.size();
   std::uint32_t bucket_bits = 0;
@@ -315,7 +314,7 @@ void SiteModel::complete() {
   shift_ = kFrequencyBits - bucket_bits;
   const std::size_t count = std::size_t{1} << bucket_bits;
   const std::uint32_t size = kAllFrequencies >> bucket_bits;
-  // In one room: models are many and small.
+  // In one allocation: models are many and small.
   std::vector<std::uint32_t> room(5 * count, 0);
   std::uint32_t* const left = room.data();
   std::uint32_t* const own = left + count;
@@ -344,7 +343,7 @@ void SiteModel::complete() {
       small[small_size++] = giver;
     }
   }
-  // `number`: that of slot 0 in the bin, were it one of its slots.
+  // `number`: the number in the bin that slot 0 would have.
   const auto choice = [&](std::size_t bin, std::int64_t number) {
     BinChoice made;
     if (bin >= bins) return made;
@@ -363,7 +362,7 @@ void SiteModel::complete() {
   };
   limits_.resize(count);
   choices_.resize(2 * count);
-  std::uint32_t* const used = left;  // what was left has been given
+  std::uint32_t* const used = left;  // the frequencies have been distributed
   std::copy(own, own + count, used);
   for (std::size_t i = 0; i < count; ++i) {
     const auto first = static_cast<std::int64_t>(i * size);
@@ -382,7 +381,7 @@ namespace {
 struct Cluster {
   Histogram values;
   SiteModel model;  // a draft
-  double bits = 0;  // of the model and the values
+  double bits = 0;  // cost of the model and the values
 };
 
 double bits_of(const SiteModel& model, const Histogram& values) {
@@ -394,7 +393,7 @@ class Clustering {
  public:
   explicit Clustering(const std::vector<Histogram>& sites)
       : sites_(sites), cluster_of(sites.size(), 0) {
-    // Large ones first: they get a model of their own, and small ones may join them.
+    // Large ones first: they get their own models, which small ones may share.
     std::vector<std::size_t> order(sites.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -405,10 +404,10 @@ class Clustering {
   }
 
  private:
-  // The size of naming a shared model.
+  // Cost of referring to a shared model.
   static constexpr double kNameBits = 5;
   static constexpr std::size_t kMostTried = 48;  // clusters
-  // A model is a small part of what more values than these take.
+  // Above this many values, the model is a small part of the total size.
   static constexpr std::uint64_t kLarge = 20'000;
 
   void place(std::size_t site) {
@@ -465,7 +464,7 @@ ModelSet ModelSet::fit(const std::vector<Histogram>& sites) {
   return set;
 }
 
-// The sites, each with 0 for the next new model or 1 plus the number of its model; then the models.
+// Writes each site: 0 for the next new model, else 1 plus its model's number; then the models.
 void ModelSet::write(Bytes& out) const {
   std::uint32_t next = 0;
   for (const std::uint32_t model : model_of) {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kLongestName = 64;
 constexpr std::size_t kLongestAttributeText = 1 << 16;
-constexpr unsigned kAttributeBits = 8;  // of the number of an attribute
+constexpr unsigned kAttributeBits = 8;  // of an attribute's number
 
 std::uint64_t site_key(std::uint32_t attribute, std::uint32_t kind, bool is_before) {
   return (((std::uint64_t{kind} << kAttributeBits) | attribute) << 1) | (is_before ? 1 : 0);
@@ -33,7 +33,7 @@ void write_layout(const CallAttributes& layout, Bytes& out) {
 // Reads the layouts of calls.
 class LayoutReader {
  public:
-  // `attributes`: how many there are.
+  // `attributes`: their number.
   LayoutReader(ByteReader& in, std::size_t attributes) : in_(in), attributes_(attributes) {}
 
   CallAttributes next() {
@@ -56,7 +56,7 @@ class LayoutReader {
   std::size_t count() {
     return static_cast<std::size_t>(in_.at_most(attributes_, "a number of attributes"));
   }
-  // The next number, at least `least`; that is one more then.
+  // The next number, at least `least`, which is then set to the following one.
   std::uint32_t number(std::uint32_t& least) {
     const std::uint64_t number = in_.varint();
     if (number >= attributes_ || number < least) throw FormatError("an attribute is not there");
@@ -113,7 +113,7 @@ std::int64_t attribute_value(AttributeKind kind, std::uint64_t code, std::uint32
 }
 
 void AttributeTables::number_sites(const TraceTables& tables) {
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> uses;  // kinds and layouts
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> uses;  // pairs of kind and layout
   for (std::size_t i = 0; i < classes.size(); ++i) {
     for (std::size_t call = 0; call < classes[i].layout_of.size(); ++call) {
       const std::uint32_t kind = tables.kinds[tables.classes[i].signatures[call]];

@@ -8,7 +8,7 @@ namespace tisim::tit {
 
 namespace {
 
-// Magic, version, CRC-32C of the table, then the table behind its length.
+// Magic, version, CRC-32C of the table; then the length of the table and the table.
 constexpr std::size_t kFixedHeader = 8 + 4 + 4;
 constexpr std::size_t kMostLength = 10;  // bytes of a varint
 constexpr std::uint8_t kRequired = 1;
@@ -79,7 +79,7 @@ class TextSource final : public ByteSource {
   const std::string& text_;
 };
 
-// The file of sections whose bytes are what they store.
+// The file of sections whose bytes are in their stored form.
 std::string file_of(const std::vector<Section>& sections) {
   Bytes table;
   for (const Section& section : sections) {
@@ -118,7 +118,7 @@ std::string with_section(const std::string& file, Section section) {
 std::uint32_t container_version(const ByteSource& source) {
   const std::string head = source.read(0, kMagic.size() + 4);
   if (head.compare(0, kMagic.size(), kMagic) != 0) return 0;
-  // One that is cut here is refused as a file of this version would be.
+  // A file truncated here is refused like one of this version.
   if (head.size() < kMagic.size() + 4) return kVersion;
   return ByteReader(std::string_view(head).substr(kMagic.size())).fixed32();
 }

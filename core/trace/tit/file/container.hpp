@@ -1,7 +1,7 @@
 // A file of named sections.
 //
-// A reader that does not know a section skips it when it is optional, keeps it when it writes the
-// file again, and refuses the file by the section's name when it is required.
+// A reader skips an unknown optional section, keeping it if it writes the file again, and refuses a
+// file with an unknown required section, naming it.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace tisim::tit {
 constexpr std::string_view kMagic{"\x89TIT\r\n\x1a\n", 8};
 constexpr std::uint32_t kVersion = 2;
 
-// How what a section says is coded.
+// Coding of a section's contents.
 enum class Coding : std::uint8_t {
   none,
-  thorough,  // for expand_bytes: in files that were written before, is not written any more
+  thorough,  // by expand_bytes: only in older files
   quick,     // by compress_by_copies
 };
 
@@ -26,19 +26,17 @@ struct Section {
   std::uint32_t version = 1;
   bool required = true;
   Coding coding = Coding::none;
-  std::string bytes;           // what it says; empty when it is left in the file
-  std::uint64_t offset = 0;    // of what is stored, in the file
+  std::string bytes;           // contents; empty if left in the file
+  std::uint64_t offset = 0;    // of the stored bytes, in the file
   std::uint64_t stored = 0;    // bytes
-  std::uint64_t size = 0;      // bytes of what it says
-  std::uint32_t checksum = 0;  // CRC-32C of what is stored
+  std::uint64_t size = 0;      // bytes of the contents
+  std::uint32_t checksum = 0;  // CRC-32C of the stored bytes
 };
 
-// The whole file. A section that is not smaller when it is coded is
-// stored as it is.
+// The whole file. A section that coding does not make smaller is stored uncoded.
 std::string write_container(std::vector<Section> sections);
 
-// The file with one more section at its end; the others stay as they are stored. Throws
-// FormatError.
+// The file with one more section at its end; the others keep their stored form. Throws FormatError.
 std::string with_section(const std::string& file, Section section);
 
 // Reads `size` bytes from `offset` of a file; fewer only at its end.
@@ -49,11 +47,11 @@ class ByteSource {
   virtual std::string read(std::uint64_t offset, std::uint64_t size) const = 0;
 };
 
-// The version of a packed trace; 0 when it is none.
+// The version of a packed trace; 0 if it is not one.
 std::uint32_t container_version(const ByteSource& source);
 
-// The table of a file, without the bytes of its sections. Throws FormatError when it is damaged or
-// cut.
+// The table of a file, without the bytes of its sections. Throws FormatError if it is damaged or
+// truncated.
 std::vector<Section> read_container(const ByteSource& source);
 
 // The contents of a section, checked. Throws FormatError.

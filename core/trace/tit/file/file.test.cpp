@@ -1,4 +1,4 @@
-// Files of sections, lines and names without their numbers, tables, and codes of volumes.
+// Section files, lines and names without their numbers, tables, and codes of volumes.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -160,7 +160,7 @@ TEST("shapes: what cannot be one") {
 
 namespace {
 
-// Two ranks of one class: a send to the next rank, then a barrier whose number stands in a column.
+// Two ranks of one class: a send to the next rank, then a barrier with a number in a column.
 TraceTables sound() {
   TraceTables tables;
   tables.ranks = 2;
@@ -183,7 +183,7 @@ TraceTables sound() {
   return tables;
 }
 
-// The error of the tables; empty if they are read. `change` takes the bytes of "trace".
+// The error of the tables; empty if they can be read. `change` receives the bytes of "trace".
 template <class Change>
 std::string fault_of(const TraceTables& tables, const Change& change) {
   Bytes trace;
@@ -254,7 +254,7 @@ TEST("tables: shapes, volumes and names that are none are refused") {
   CHECK(contains(fault_of(tables), "a volume is none"));
   tables.signatures.back().arguments = {{Mode::constant, -1}};
   CHECK(contains(fault_of(tables), "a volume is none"));
-  // A vector of volumes of which one is none.
+  // A vector of volumes with an invalid one.
   tables.signatures.back().arguments = {{Mode::by_rank, 0}};
   tables.classes[0].signatures = {0, 1, 2};
   tables.classes[0].vectors = {per_rank(5, -7)};
@@ -299,7 +299,7 @@ TEST("tit tables: volumes in a bin that is wider than quick loops can read are s
     TraceTables tables = sound();
     tables.number_kinds();
     tables.sites[0] = {true, 0};
-    // One bin, which is as wide as the value has bits.
+    // One bin, as wide as the number of bits of the value.
     tables.models.models = {SiteModel::fit({value})};
     tables.models.model_of = {0};
     const VolumeSites sites(tables);

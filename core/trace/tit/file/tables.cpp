@@ -10,7 +10,7 @@ namespace tisim::tit {
 
 namespace {
 
-// A reader keeps some 20 bytes a rank, and a file of a few hundred bytes may have many.
+// A reader needs about 20 bytes per rank, and a file of a few hundred bytes may have many ranks.
 constexpr std::uint64_t kMostRanksOfFile = 67'108'864;
 constexpr unsigned kModeBits = 3;
 constexpr std::uint64_t kModeMask = (1U << kModeBits) - 1;
@@ -65,7 +65,7 @@ Signature read_signature(ByteReader& in, const std::vector<Shape>& shapes) {
 
 void write_class(const RankClass& made, Bytes& out) {
   out.varint(2 * made.signatures.size() + (made.has_volumes ? 1 : 0));
-  // Mostly the ones that follow those of the class before.
+  // They mostly continue those of the previous class.
   std::int64_t next = 0;
   for (const std::uint32_t signature : made.signatures) {
     out.zigzag(static_cast<std::int64_t>(signature) - next);
@@ -88,7 +88,7 @@ RankClass read_class(ByteReader& in, const TraceTables& tables,
   made.has_volumes = (head & 1) != 0;
   if (head / 2 > in.left()) throw FormatError("a class has more calls than bytes");
   std::int64_t next = 0;
-  std::vector<bool> vectors;  // whether each is of volumes
+  std::vector<bool> vectors;  // whether each one is of volumes
   made.signatures.reserve(static_cast<std::size_t>(head / 2));
   for (std::uint64_t i = 0; i < head / 2; ++i) {
     next += in.zigzag();
@@ -120,7 +120,7 @@ void Argument::write(Bytes& out) const {
     return;
   }
   const std::uint64_t code = zigzag(value);
-  // Large ones have their own form: their bits would not fit beside the mode.
+  // Large ones have their own form: their bits do not fit next to the mode.
   if (code >> (64 - kModeBits) == 0) {
     out.varint((code << kModeBits) | number);
   } else {
@@ -235,7 +235,7 @@ void TraceTables::read_columns(ByteReader& in) {
     }
     volumes.push_back(volume);
   }
-  // Arguments in columns, of each kind.
+  // Number of arguments in columns, by kind.
   std::vector<std::uint32_t> arguments(kinds_count, 0);
   for (std::size_t i = 0; i < signatures.size(); ++i) {
     std::uint32_t number = 0;
@@ -317,7 +317,7 @@ void CodedColumns::read_coded(ByteReader& in, std::size_t sites_count, std::uint
 namespace {
 
 // Calls `take(rank, class)` for each rank. A file of a few bytes may have tens of millions of
-// ranks, so that nothing is kept of each.
+// ranks, so nothing is stored per rank.
 template <class Take>
 void for_each_class(const RankVector& class_of, std::uint32_t ranks, std::uint32_t classes,
                     const Take& take) {
@@ -356,11 +356,11 @@ RankPlaces places_of(const RankVector& class_of, std::uint32_t ranks, std::uint3
   return places;
 }
 
-// Which calls are of one kind.
+// Assigns calls to kinds.
 
 namespace {
 
-// A number that makes a call of another kind than another one, and the hole that it stands in.
+// A number that distinguishes the kind of a call, and its hole.
 struct KindPart {
   std::size_t hole = 0;
   std::int64_t value = 0;
@@ -377,7 +377,7 @@ struct KindPart {
 }  // namespace
 
 void TraceTables::number_kinds() {
-  // The parts of the kind of a call beside its shape, number by number; false at the end.
+  // The parts of a call's kind in addition to its shape, one by one; returns false at the end.
   const auto next = [this](std::uint32_t call, std::size_t& at, KindPart& part) {
     const Signature& signature = signatures[call];
     const Shape& shape = shapes[signature.shape];
@@ -408,7 +408,7 @@ void TraceTables::number_kinds() {
   };
   std::vector<std::uint32_t> sorted(signatures.size());
   std::iota(sorted.begin(), sorted.end(), 0U);
-  // Equal ones in their order: the first of them stands first.
+  // Stable for equal ones: the first of them comes first.
   std::sort(sorted.begin(), sorted.end(), [&](std::uint32_t first, std::uint32_t second) {
     const int order = compare(first, second);
     return order != 0 ? order < 0 : first < second;
@@ -418,7 +418,7 @@ void TraceTables::number_kinds() {
     if (compare(sorted[first], sorted[i]) != 0) first = i;
     kinds[sorted[i]] = sorted[first];
   }
-  // Up to now the number of the first call of the kind.
+  // So far the number of the first call of the kind.
   kinds_count = 0;
   for (std::uint32_t call = 0; call < kinds.size(); ++call) {
     kinds[call] = kinds[call] == call ? kinds_count++ : kinds[kinds[call]];
@@ -430,7 +430,7 @@ VolumeSites::VolumeSites(const TraceTables& tables)
   amounts_.push_back(0);
   for (const std::uint64_t volume : tables.volumes) amounts_.push_back(volume_value(volume));
   known_ = amounts_.size();
-  // Bins that end behind the last volume end before the next power of two.
+  // Bins that end after the last volume end before the next power of two.
   const std::uint64_t most = is_listed_ ? 2 * known_ : std::uint64_t{1} << 31;
   std::uint64_t largest = known_ - 1;
   for (const Site& site : tables.sites) {

@@ -17,26 +17,26 @@ namespace tisim::tit {
 
 // The first shapes of every file.
 constexpr std::uint32_t kComputeShape = 0;  // "compute" and a volume
-constexpr std::uint32_t kSilentShape = 1;   // no line: carries a volume that no call follows
+constexpr std::uint32_t kSilentShape = 1;   // no line: carries a volume without a following call
 constexpr std::uint32_t kFirstShape = 2;
 
-// Leading holes of a call whose numbers make its kind; those of later ones do not.
+// Number of leading holes of a call whose numbers determine its kind.
 constexpr std::size_t kMostKindArguments = 6;
 
 struct Shape {
   std::string text;
-  std::uint64_t rank_holes = 0;  // bit i: its hole i takes a rank
-  std::vector<Hole> holes = {};  // follows from the text
+  std::uint64_t rank_holes = 0;  // bit i: hole i takes a rank
+  std::vector<Hole> holes = {};  // derived from the text
   bool is_rank(std::size_t hole) const { return hole < 64 && ((rank_holes >> hole) & 1) != 0; }
 };
 
-// How a number of a call is said.
+// How a number of a call is given.
 enum class Mode : std::uint8_t {
   constant,   // the same on all ranks of the class
   relative,   // the rank plus a constant
-  exclusive,  // the rank, exclusive or with a constant
+  exclusive,  // the rank xor a constant
   by_rank,    // a vector over the ranks of the class
-  column,     // a value of its own each time, in the rank's column
+  column,     // a separate value each time, in the rank's column
 };
 
 struct Argument {
@@ -48,32 +48,32 @@ struct Argument {
   static Argument read(ByteReader& in);
 };
 
-// A call without what differs between ranks or from time to time.
+// A call without the numbers that vary between ranks or over time.
 struct Signature {
   std::uint32_t shape = 0;
-  std::vector<Argument> arguments;  // one a hole
+  std::vector<Argument> arguments;  // one per hole
 };
 
-// Ranks that do the same.
+// Ranks with the same calls.
 struct RankClass {
-  Grammar grammar;                        // its terminals are places in `signatures`
+  Grammar grammar;                        // its terminals are indices into `signatures`
   std::vector<std::uint32_t> signatures;  // numbers in TraceTables::signatures
-  std::vector<RankVector> vectors;        // of the arguments by_rank, in their order
-  bool has_volumes = false;               // each call has a place for a volume before it
+  std::vector<RankVector> vectors;        // of the arguments by_rank, in order
+  bool has_volumes = false;               // each call has a slot for a preceding volume
 };
 
-// Where values of columns stand: a call behind another. Its sites are numbered from `first_site`:
-// the volume before the call, then the call's arguments in columns.
+// The context of values in columns: a call after another one. Its sites are numbered from
+// `first_site`: the volume before the call, then the call's arguments in columns.
 struct Context {
-  std::uint32_t before = 0;  // kind of the call before plus 1, 0 at the beginning
+  std::uint32_t before = 0;  // kind of the previous call plus 1; 0 at the beginning
   std::uint32_t at = 0;      // kind of the call
   std::uint32_t first_site = 0;
 };
 
-// All values at one place.
+// All values at one site.
 struct Site {
   bool varies = false;
-  std::uint64_t value = 0;  // if it does not; else its number among those that do
+  std::uint64_t value = 0;  // if constant; else the site's number among varying ones
 };
 
 // The column of one rank.
@@ -88,19 +88,19 @@ struct RankColumn {
   std::vector<Block> blocks;
 };
 
-// Sites, the models of those that vary, and where the values of ranks are.
+// Sites, the models of the varying ones, and the positions of the ranks' values.
 struct CodedColumns {
   std::vector<Site> sites;
   ModelSet models;  // of the sites that vary
   std::vector<RankColumn> columns;
 
-  // The number of sites is known from elsewhere.
+  // The number of sites is not stored.
   void write_coded(Bytes& out) const;
   // Throws FormatError.
   void read_coded(ByteReader& in, std::size_t sites_count, std::uint32_t ranks);
 };
 
-// The names of files, as a shape and the numbers of its holes over the ranks that have it.
+// File names of one form: a shape, and the numbers of its holes over the ranks that have it.
 struct NameShape {
   std::string text;
   std::vector<RankVector> numbers;
@@ -126,7 +126,7 @@ struct TraceTables : CodedColumns {
   RankVector class_of;                 // each rank's
   std::vector<std::uint64_t> volumes;  // distinct codes in ascending order; empty: not used
   std::vector<Context> contexts;
-  // Follow from the above: the kind of each signature, which is what contexts tell apart.
+  // Derived from the above: the kind of each signature, which contexts distinguish.
   std::vector<std::uint32_t> kinds;
   std::uint32_t kinds_count = 0;
   void number_kinds();
@@ -134,23 +134,23 @@ struct TraceTables : CodedColumns {
   // The contents of the sections "trace" and "columns"; the former comes first.
   void write_trace(Bytes& out) const;
   void write_columns(Bytes& out) const;
-  // Check everything that the reader relies on. Throw FormatError.
+  // Check all assumptions of the reader. Throw FormatError.
   void read_trace(ByteReader& in);
   void read_columns(ByteReader& in);
 };
 
-// The classes' ranks: which class each rank is of, and which of the class' ranks it is.
+// The class of each rank, its position in the class, and the ranks of each class.
 struct RankPlaces {
   std::vector<std::uint32_t> class_of;
   std::vector<std::uint32_t> position;
   std::vector<std::vector<std::int32_t>> ranks;  // of each class, ascending
 };
-// How many ranks each class has. Throws FormatError when a rank is in none.
+// Number of ranks of each class. Throws FormatError if a rank has no class.
 std::vector<std::uint32_t> sizes_of_classes(const RankVector& class_of, std::uint32_t ranks,
                                             std::uint32_t classes);
 RankPlaces places_of(const RankVector& class_of, std::uint32_t ranks, std::uint32_t classes);
 
-// Finds the sites of a call behind another.
+// Finds the sites of a call after another one.
 
 class SiteTable {
  public:
@@ -171,7 +171,7 @@ class SiteTable {
     }
   }
 
-  // The first site of the context; kNone when it has none. `before`: the kind of the call before
+  // The first site of the context; kNone if it has none. `before`: the kind of the previous call
   // plus 1, or 0; `at`: the kind of the call.
   std::uint32_t find(std::uint32_t before, std::uint32_t at) const {
     const std::uint64_t place = place_of(before, at);
@@ -191,7 +191,7 @@ class SiteTable {
   std::unordered_map<std::uint64_t, std::uint32_t> sparse_;
 };
 
-// Where volumes of computations stand, as the quick loops of readers need it.
+// Volume sites of computations, prepared for the fast loops of readers.
 
 // The site of the volume before a call.
 struct VolumeSite {
@@ -201,19 +201,19 @@ struct VolumeSite {
   std::uint32_t value = 0;                // if it does not vary
 };
 
-// All of a trace. A value is 0, no volume, or 1 plus the number of a volume.
+// The volume sites of a trace. A value is 0 (no volume) or 1 plus the number of a volume.
 class VolumeSites {
  public:
-  // The number of what is not a site that quick loops can read.
+  // The number of sites that fast loops cannot read.
   static constexpr std::uint32_t kSpecial = 0;
-  // The number of calls that nothing is ever computed before.
+  // The number of calls that no computation ever precedes.
   static constexpr std::uint32_t kNothing = 1;
 
   VolumeSites() : sites_(2) {}
   // `tables` must outlive it.
   explicit VolumeSites(const TraceTables& tables);
 
-  // The number of the volume's site for a call of kind `at` behind one of kind `before` - 1.
+  // The number of the volume's site for a call of kind `at` after one of kind `before` - 1.
   std::uint32_t number(const SiteTable& table, std::uint32_t before, std::uint32_t at) const {
     const std::uint32_t index = table.find(before, at);
     return index == SiteTable::kNone ? kNothing : number_of_[index];
@@ -222,15 +222,15 @@ class VolumeSites {
 
   // True if the trace lists its volumes; else values are 1 plus the code of a volume.
   bool is_listed() const { return is_listed_; }
-  // The amounts of values: those below known(), and of more that a damaged file may give.
+  // The amounts of values: those below known(), and further ones that damaged files may contain.
   const double* amounts() const { return amounts_.data(); }
   std::uint64_t known() const { return known_; }
-  // True if a damaged file may give values that are not known.
+  // True if a damaged file may contain unknown values.
   bool may_exceed() const { return amounts_.size() > known_; }
 
  private:
   std::vector<VolumeSite> sites_;
-  std::vector<std::uint32_t> number_of_;  // of each of the tables' sites
+  std::vector<std::uint32_t> number_of_;  // by site of the tables
   std::vector<double> amounts_;
   std::uint64_t known_ = 0;
   bool is_listed_ = false;

@@ -7,7 +7,7 @@ namespace tisim::tit {
 namespace {
 
 constexpr std::uint64_t kMillion = 1000000;
-// %g prints a number from 10^6 on as d.ddddde+ee, without zeros at the end of its digits.
+// %g prints numbers from 10^6 on as d.ddddde+ee, without trailing zeros.
 constexpr unsigned kShortDigits = 6;
 constexpr std::uint64_t kLeastMantissa = 100000;
 constexpr std::uint64_t kMantissas = 900000;
@@ -15,7 +15,7 @@ constexpr unsigned kLeastExponent = 6;
 constexpr unsigned kMostExponent = 15;
 constexpr std::uint64_t kShortEnd = kMillion + (kMostExponent - kLeastExponent + 1) * kMantissas;
 
-// Other numbers: a style in the upper bits, the digits below.
+// Other numbers: a style in the upper bits, the digits in the lower ones.
 constexpr unsigned kDigitBits = 50;
 constexpr std::uint64_t kDigits = std::uint64_t{1} << kDigitBits;
 constexpr std::size_t kLongestText = 24;
@@ -24,7 +24,7 @@ constexpr std::uint64_t kScientificStyles = 32;
 constexpr std::uint64_t kExponents = 256;
 constexpr int kExponentBias = 128;
 constexpr std::uint64_t kStylesEnd = kScientificStyles + (kMostDecimals + 1) * kExponents;
-constexpr int kMostPower = 22;  // 10^22 is the last power of ten that a double holds exactly
+constexpr int kMostPower = 22;  // 10^22 is the largest power of ten that is an exact double
 
 constexpr std::uint64_t kCodesEnd = (kStylesEnd + 1) << kDigitBits;
 
@@ -32,7 +32,7 @@ constexpr double kPowersOfTen[kMostPower + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1
                                                  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                                  1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-// A number as it is written: digits with a point before the last `decimals` of them.
+// A number as written: digits with a point before the last `decimals` of them.
 struct WrittenNumber {
   std::uint64_t digits = 0;
   unsigned decimals = 0;
@@ -42,7 +42,7 @@ struct WrittenNumber {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// The power of ten that the digits are multiplied by.
+// The power of ten that scales the digits.
 int power_of(const WrittenNumber& number) {
   return number.exponent - static_cast<int>(number.decimals);
 }
@@ -92,7 +92,7 @@ void append_decimal(const WrittenNumber& number, std::string& out) {
       static_cast<std::uint64_t>(number.exponent < 0 ? -number.exponent : number.exponent), 2, out);
 }
 
-// The value of a code. The digits of a short one lose the zeros at their end.
+// The value of a code. The digits of a short one lose their trailing zeros.
 WrittenNumber decimal_of(std::uint64_t code) {
   WrittenNumber number;
   if (code < kMillion) {
@@ -120,7 +120,7 @@ WrittenNumber decimal_of(std::uint64_t code) {
   return number;
 }
 
-// A code whose number is `number`, whatever its spelling; kNoVolumeCode when there is none.
+// A code for the value `number`, whatever its spelling; kNoVolumeCode if there is none.
 std::uint64_t code_of(const WrittenNumber& number) {
   if (!number.scientific && number.decimals == 0 && number.digits < kMillion) return number.digits;
   const int power = power_of(number);
@@ -148,7 +148,7 @@ std::uint64_t code_of(const WrittenNumber& number) {
 }  // namespace
 
 std::uint64_t volume_code(std::string_view text) {
-  // The commonest form by far.
+  // By far the most common form.
   if (!text.empty() && text.size() <= 6 && (text[0] != '0' || text.size() == 1)) {
     std::uint64_t value = 0;
     bool digits = true;

@@ -1,7 +1,7 @@
-// The volume of a computation, as it is written, in one number.
+// The text of a computation's volume as a single number.
 //
-// docs/tit.md has the arithmetic. Codes of the usual forms grow with the volume, so that volumes
-// that are close have codes that are close.
+// docs/tit.md describes the arithmetic. Codes of the usual forms increase with the volume, so that
+// close volumes have close codes.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace tisim::tit {
 
-// The code of texts that have none.
+// Result for texts without a code.
 constexpr std::uint64_t kNoVolumeCode = ~std::uint64_t{0};
 
-// The code of a text like 14571, 956140.000000 or 1.59373e+06; kNoVolumeCode when
-// append_volume would print another text for the same number, or when it is not a number.
+// The code of a text such as 14571, 956140.000000 or 1.59373e+06; kNoVolumeCode if append_volume
+// would print another text for the same number, or if it is not a number.
 std::uint64_t volume_code(std::string_view text);
 
 // True if it is the volume_code of some text.
 bool is_volume_code(std::uint64_t code);
 
-// The text of a code, and its value, rounded as the text would be. The code must be one.
+// The text of a valid code, and its value, rounded like the text.
 void append_volume(std::uint64_t code, std::string& out);
 double volume_value(std::uint64_t code);
 

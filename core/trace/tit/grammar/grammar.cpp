@@ -6,18 +6,18 @@
 
 namespace tisim::tit {
 
-// As bytes, a grammar is rule 0 and the end. An item is a varint: twice what it is, plus 1 if an
-// exponent of 2 or more follows, less 2. What it is: 0 the end of the rule; 1 the terminal after
-// the largest one so far; 2 a rule that was not met before, whose items follow at once; else 3 +
-// twice the number of a terminal, or 4 + twice the number of a rule. A rule stands complete before
-// it is used again, so there is no way to write one that contains itself.
+// As bytes, a grammar is rule 0 and the end. An item is a varint: twice its code, plus 1 if an
+// exponent of 2 or more follows, less 2. The code is 0 for the end of the rule; 1 for the terminal
+// after the largest one so far; 2 for a new rule, whose items follow at once; else 3 + twice the
+// number of a terminal, or 4 + twice the number of a rule. A rule must be complete before it is
+// used again, so no rule can contain itself.
 namespace {
 
 constexpr std::uint64_t kRuleEnd = 0, kNextTerminal = 1, kNewRule = 2, kOld = 3;
 constexpr std::uint64_t kLongestSequence = std::uint64_t{1} << 63;  // exclusive
 constexpr std::uint64_t kMostRepeated = 0xffffffff;
 
-// A place in a rule, from which an expansion goes on.
+// A position in a rule, from which an expansion continues.
 struct PlaceInRule {
   std::uint32_t rule;
   std::size_t next;
@@ -151,7 +151,7 @@ void Grammar::require_sound(std::size_t terminals) const {
 std::vector<std::uint32_t> Grammar::expanded() const {
   struct Repeated {
     PlaceInRule place;
-    std::uint32_t left;  // how often the rule stands there once more
+    std::uint32_t left;  // remaining repetitions of the rule here
   };
   std::vector<std::uint32_t> sequence;
   std::vector<Repeated> path = {{{0, 0}, 0}};
@@ -213,7 +213,7 @@ Grammar Grammar::read(ByteReader& in, std::uint32_t terminals) {
     std::size_t depth;
   };
   Grammar grammar;
-  std::vector<std::uint64_t> length = {0};  // of rules; 0 while a rule is not complete
+  std::vector<std::uint64_t> length = {0};  // of rules; 0 while a rule is incomplete
   std::vector<std::size_t> depth = {0};
   std::uint64_t next_terminal = 0;
   std::vector<Open> path = {{0, 1, 0, 1}};

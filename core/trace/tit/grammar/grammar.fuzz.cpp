@@ -1,5 +1,5 @@
-// Any bytes as a grammar: it is refused, or comes back from its own bytes. And any bytes as a
-// sequence of calls.
+// Reads arbitrary bytes as a grammar: it is refused or survives a round trip. Also encodes
+// arbitrary bytes as a sequence of calls.
 #include "trace/tit/grammar/grammar.hpp"
 
 #include <cstddef>
@@ -32,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(grammar.length() == length);
     if (length < 100'000) require(grammar.expanded().size() == length);
   } catch (const FormatError&) {
-    // Refuses what is not a grammar.
+    // Input that is not a grammar is refused.
   }
   SequenceEncoder encoder;
   std::vector<std::uint32_t> sequence(data, data + size);

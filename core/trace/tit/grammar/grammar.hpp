@@ -1,4 +1,4 @@
-// A sequence of calls as a grammar that produces it and nothing else, and its expansion.
+// A sequence of calls as a grammar that produces exactly this sequence, and its expansion.
 #pragma once
 
 #include <cstddef>
@@ -27,55 +27,54 @@ struct Item {
 inline bool operator==(Item a, Item b) { return a.symbol == b.symbol && a.exponent == b.exponent; }
 inline bool operator!=(Item a, Item b) { return !(a == b); }
 
-// Terminals and rules are numbered from 0 to this, exclusive.
+// Exclusive upper bound on the numbers of terminals and rules.
 constexpr std::uint32_t kMostSymbols = std::uint32_t{1} << 31;
-// Most rules around a terminal that read() accepts. A cursor keeps a frame for each.
+// Maximum nesting depth of rules that read() accepts. A cursor needs a frame per level.
 constexpr std::size_t kDeepestGrammar = 128;
 
-// Rule 0 is the sequence; it is the only one that may be empty. Rules have the numbers in which an
-// expansion of rule 0 meets them first, so that equal structures are equal grammars.
+// Rule 0 is the sequence; only it may be empty. Rules are numbered in the order in which an
+// expansion of rule 0 reaches them, so that equal structures are equal grammars.
 struct Grammar {
   std::vector<std::vector<Item>> rules = {{}};
 
-  // The numbers of all rules, each after those that it uses.
+  // The numbers of all rules, each after those it uses.
   std::vector<std::uint32_t> used_first() const;
-  // How many terminals each rule stands for.
+  // The number of terminals that each rule expands to.
   std::vector<std::uint64_t> lengths() const;
   std::uint64_t length() const { return lengths()[0]; }
-  // How many rules stand around each other at most: 1 for a sequence without rules.
+  // Maximum nesting depth of rules: 1 for a sequence without rules.
   std::size_t depth() const;
-  // All items of all rules.
+  // Total number of items in all rules.
   std::size_t items() const;
-  // Spells rules out where they stand too deep. The sequence stays the same; deeper than `most`
-  // are only rules that are repeated there, at most 63 levels.
+  // Expands rules that are nested too deeply. The sequence stays the same; only rules that are
+  // repeated in place may be deeper than `most`, by at most 63 levels.
   void limit_depth(std::size_t most);
-  // Gives rules that were put together the numbers that they must have, and drops unused ones.
+  // Renumbers assembled rules in the required order, and drops unused ones.
   void renumber();
-  // Throws std::invalid_argument for a grammar that somebody else has made if a rule is empty, or
-  // has a symbol that is not there: rules are made of terminals below `terminals` and of rules
-  // behind them.
+  // For a grammar from a caller: throws std::invalid_argument if a rule is empty or has an invalid
+  // symbol; items must be terminals below `terminals` or rules with larger numbers.
   void require_sound(std::size_t terminals) const;
   // The sequence itself; for tests and short sequences.
   std::vector<std::uint32_t> expanded() const;
 
   void write(Bytes& out) const;
-  // Takes the grammar of a sequence of terminals below `terminals`. Throws FormatError for bytes
-  // that are no grammar: an unknown symbol, a rule within itself, rules too deep, or a sequence of
-  // 2^63 terminals and more. The grammar takes at most 40 bytes for each byte of `in`.
+  // Reads the grammar of a sequence of terminals below `terminals`. Throws FormatError for bytes
+  // that are not a grammar: an unknown symbol, a rule within itself, rules nested too deeply, or a
+  // sequence of 2^63 or more terminals. The grammar takes at most 40 bytes per byte of `in`.
   static Grammar read(ByteReader& in, std::uint32_t terminals);
 };
 
 inline bool operator==(const Grammar& a, const Grammar& b) { return a.rules == b.rules; }
 inline bool operator!=(const Grammar& a, const Grammar& b) { return !(a == b); }
 
-// The calls of a grammar, one after the other, without unfolding it.
+// Iterates over the calls of a grammar without expanding it.
 
 class Expansion {
  public:
   // `grammar` must outlive it.
   explicit Expansion(const Grammar& grammar) : grammar_(&grammar) { stack_.push_back({0, 0, 1}); }
 
-  // The next terminal; false at the end.
+  // Returns the next terminal; false at the end.
   bool next(std::uint32_t& terminal) {
     if (repeats_ == 0 && !advance()) return false;
     --repeats_;

@@ -1,4 +1,4 @@
-// Sequences of all kinds become small grammars, which come back from their bytes.
+// Sequences of all kinds become small grammars that survive a round trip through bytes.
 #include "trace/tit/grammar/grammar.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ Grammar read_back(const std::string& bytes, std::uint32_t terminals = 100) {
   return grammar;
 }
 
-// The codes of grammar.cpp; an exponent is 1 if it is not given.
+// Writes the codes of grammar.cpp; an exponent is 1 by default.
 class Written {
  public:
   Written& end() { return code(0); }
@@ -95,7 +95,7 @@ TEST("grammar: what is none is refused") {
 }
 
 TEST("grammar: a bomb of exponents is refused, whatever its form") {
-  // 2^62 terminals are a sequence, 2^63 are none.
+  // 2^62 terminals are a valid sequence, 2^63 are not.
   const auto tower = [](int twos, std::uint64_t inner) {
     Written bytes;
     for (int level = 0; level < twos; ++level) bytes.new_rule(2);
@@ -106,7 +106,7 @@ TEST("grammar: a bomb of exponents is refused, whatever its form") {
   CHECK(read_back(tower(62, 1)).length() == std::uint64_t{1} << 62);
   CHECK_THROWS(read_back(tower(63, 1)), FormatError, "too long");
   CHECK_THROWS(read_back(tower(62, 2)), FormatError, "too long");
-  Written twice;  // 2^62 used again
+  Written twice;  // uses 2^62 again
   for (int level = 0; level < 62; ++level) twice.new_rule(2);
   twice.next();
   for (int level = 0; level < 62; ++level) twice.end();
@@ -123,7 +123,7 @@ TEST("grammar: rules that are too deep are refused, and limit_depth() makes them
   Grammar deepest = read_back(chain(kDeepestGrammar - 1), 1000);
   CHECK(deepest.depth() == kDeepestGrammar);
   CHECK_THROWS(read_back(chain(kDeepestGrammar), 1000), FormatError, "too deep");
-  // Rule 1, as deep as can be, and a rule around its second use.
+  // Rule 1 at the maximum depth, and a rule around its second use.
   const auto reused = [&](std::size_t rules) {
     const std::string around = Written().new_rule().rule(1).next().end().end();
     return std::string(Written().new_rule()) + chain(rules - 1) + around;
@@ -168,7 +168,7 @@ TEST("grammar: damaged bytes are a grammar or refused") {
       CHECK(grammar.length() < std::uint64_t{1} << 63 && grammar.depth() <= kDeepestGrammar);
       CHECK(read_back(written(grammar)).lengths() == grammar.lengths());
     } catch (const FormatError&) {
-      // As it should be.
+      // Expected.
     }
   }
 }
@@ -181,7 +181,7 @@ void append(Sequence& sequence, const Sequence& more, std::size_t times = 1) {
   for (; times > 0; --times) sequence.insert(sequence.end(), more.begin(), more.end());
 }
 
-// Checks all that a grammar promises, `often`: also on the way. Returns the number of bytes.
+// Checks all guarantees of a grammar; `often`: after each step too. Returns its bytes.
 std::size_t encoded_size(const Sequence& sequence, bool often = false) {
   SequenceEncoder encoder;
   Sequence so_far;
@@ -211,7 +211,7 @@ Sequence random_sequence(std::mt19937& random, std::size_t most, std::uint32_t t
   return sequence;
 }
 
-// Loops in loops.
+// Nested loops.
 Sequence nested_loops(std::mt19937& random, int depth, std::uint32_t terminals) {
   Sequence sequence;
   for (std::size_t parts = 1 + random() % 4; parts > 0; --parts) {
@@ -283,7 +283,7 @@ TEST("sequitur: sequences without a small grammar, and ones with deep rules") {
     append(fibonacci, before);
     before = last;
   }
-  for (unsigned i = 0; i < 5000; ++i) {  // the sequence of Thue and Morse
+  for (unsigned i = 0; i < 5000; ++i) {  // the Thue-Morse sequence
     unsigned bits = i;
     bits ^= bits >> 8;
     bits ^= bits >> 4;
@@ -329,7 +329,7 @@ TEST("sequitur: many terminals at once give the same grammar as one by one") {
     for (int part = 0; part < 4; ++part) {
       const Sequence body = nested_loops(random, 2, 6);
       append(sequence, body, 1 + random() % 9);
-      // Loops that end early, or go on into other ones.
+      // Loops that end early, or continue as other ones.
       append(sequence, {body.begin(),
                         body.begin() + static_cast<std::ptrdiff_t>(random() % (body.size() + 1))});
     }
@@ -382,7 +382,7 @@ TEST("sequitur: runs and loops of more than 2^32 repetitions") {
   }
 }
 
-// Grammars of sequences that come again.
+// Grammars of recurring sequences.
 
 namespace {
 

@@ -139,7 +139,7 @@ void Sequitur::insert_digram(NodeId node) {
   index_.insert(node, [this](NodeId other) { return hash(other); });
 }
 
-// Comes before each change of the node, of the one after it, or of what is after it.
+// Call before each change of the node, of the next one, or of the one after that.
 void Sequitur::erase_digram(NodeId node) {
   if (is_digram(node)) index_.erase(node, [this](NodeId other) { return hash(other); });
 }
@@ -164,7 +164,7 @@ void Sequitur::repeat_last(std::uint64_t times) {
     nodes_[node].exponent += static_cast<std::uint32_t>(more);
     changed_.push_back(before);
   }
-  // Held, because the digram before may become a rule and take the last use along.
+  // Held, because the previous digram may become a rule and remove the last use.
   const bool is_rule = (symbol & 1) != 0;
   times -= more;
   if (is_rule && times > 0) hold(symbol >> 1);
@@ -182,8 +182,8 @@ void Sequitur::release(std::uint32_t rule) {
   settle();
 }
 
-// Repairs what holds between calls. Numbers of nodes and rules that were freed meanwhile, or used
-// again for something else, may still be listed: looking once more does no harm.
+// Restores the invariants between calls. Numbers of nodes and rules that were freed or reused in
+// the meantime may still be listed: checking them again is harmless.
 void Sequitur::settle() {
   for (;;) {
     if (!suspects_.empty()) {
@@ -218,7 +218,7 @@ void Sequitur::review_digram(NodeId node) {
   }
 }
 
-// Two neighbours with the same symbol become one.
+// Merges two neighbours with the same symbol.
 void Sequitur::merge(NodeId node) {
   const NodeId before = nodes_[node].prev;
   const NodeId second = nodes_[node].next;
@@ -233,7 +233,7 @@ void Sequitur::merge(NodeId node) {
   if (is_guard(before) && is_guard(after)) suspects_.push_back(nodes_[before].symbol);
 }
 
-// The same digram stands at two places; they cannot overlap, since neighbours differ.
+// Handles a digram that occurs twice; the two cannot overlap, since neighbours differ.
 void Sequitur::match(NodeId node, NodeId indexed) {
   if (const std::uint32_t rule = whole_rule(indexed)) {
     replace(node, rule);
@@ -254,7 +254,7 @@ void Sequitur::match(NodeId node, NodeId indexed) {
   }
 }
 
-// The digram at `node` becomes one use of a rule.
+// Replaces the digram at `node` by a use of a rule.
 void Sequitur::replace(NodeId node, std::uint32_t rule) {
   const NodeId before = nodes_[node].prev;
   const NodeId second = nodes_[node].next;
@@ -281,7 +281,7 @@ void Sequitur::review_rule(std::uint32_t number) {
   }
 }
 
-// The items of a rule that is used once stand where it was used.
+// Replaces the only use of a rule by the rule's items.
 void Sequitur::put_in_place(std::uint32_t rule) {
   const NodeId use = rules_[rule].first_use;
   const NodeId guard = rules_[rule].guard;
@@ -299,7 +299,7 @@ void Sequitur::put_in_place(std::uint32_t rule) {
   changed_.push_back(last);
 }
 
-// A rule that is one item, repeated, is that item wherever it is used.
+// Replaces all uses of a rule with a single repeated item by that item.
 void Sequitur::put_single_item_in_place(std::uint32_t rule) {
   const NodeId single = nodes_[rules_[rule].guard].next;
   const Item content = item(single);
@@ -329,7 +329,7 @@ std::size_t Sequitur::memory() const {
 
 Grammar Sequitur::grammar() const {
   struct Place {
-    std::uint32_t rule;  // in the result
+    std::uint32_t rule;  // number in the result
     NodeId next;
   };
   Grammar grammar;
@@ -358,10 +358,10 @@ Grammar Sequitur::grammar() const {
   return grammar;
 }
 
-// Checks what Sequitur promises between calls.
+// Checks the invariants of Sequitur between calls.
 
 const char* Sequitur::verify() const {
-  constexpr std::uint64_t kSumsFit = 0xffffffff;  // larger exponents stay apart
+  constexpr std::uint64_t kSumsFit = 0xffffffff;  // items with larger sums stay separate
   std::size_t digrams = 0;
   std::size_t all_items = 0;
   for (std::uint32_t number = 0; number < rules_.size(); ++number) {
@@ -419,7 +419,7 @@ bool LoopCursor::start(const Sequitur& grammar) {
   return true;
 }
 
-// Goes down to the first terminal of an item.
+// Descends to the first terminal of an item.
 void LoopCursor::enter(Sequitur::NodeId node, const Sequitur& grammar) {
   for (;;) {
     const Item item = grammar.item(node);
@@ -433,7 +433,7 @@ void LoopCursor::enter(Sequitur::NodeId node, const Sequitur& grammar) {
   }
 }
 
-// From a terminal that was passed, with all its repetitions, to the next one.
+// Advances from a terminal, passed with all its repetitions, to the next one.
 void LoopCursor::go_on(const Sequitur& grammar) {
   for (;;) {
     const Sequitur::NodeId next = grammar.next_of(path_.back().node);
@@ -471,7 +471,7 @@ void SequenceEncoder::add_all(const std::uint32_t* terminals, std::size_t size) 
     const std::uint64_t before = cursor_.repetitions();
     add(*at++);
     if (!cursor_.active() || cursor_.repetitions() <= before) continue;
-    // The cursor stands before a repetition again.
+    // The cursor is again before a repetition.
     const std::uint64_t length = (length_ - loop_start_) / cursor_.repetitions();
     if (length > static_cast<std::uint64_t>(at - terminals)) continue;
     const auto once = static_cast<std::ptrdiff_t>(length);
@@ -506,8 +506,8 @@ bool SequenceEncoder::enter_loop(std::uint32_t terminal) {
   return false;
 }
 
-// The grammar gets what the cursor has passed. The rules in it are held: each item that is added
-// may otherwise end the use of a rule that comes later.
+// Adds the items that the cursor has passed to the grammar. The rules among them are held:
+// otherwise adding one item may remove a rule that is needed later.
 void SequenceEncoder::leave_loop() {
   const std::vector<Item> rest = cursor_.passed(grammar_);
   const std::uint64_t repetitions = cursor_.repetitions();

@@ -1,4 +1,4 @@
-// Finds the grammar of a sequence: Sequitur with exponents, and loops that are recognised at once.
+// Finds the grammar of a sequence: Sequitur with exponents and fast recognition of loops.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace tisim::tit {
 
-// A hash table of node numbers with linear probing. What a node hashes to, and which nodes are
-// equal, the grammar says in each call; a node may not change while it is in the table.
+// A hash table of node numbers with linear probing. The grammar passes the hash of nodes and their
+// equality to each call; a node must not change while it is in the table.
 class DigramIndex {
  public:
   static constexpr std::uint32_t kNone = 0xffffffff;
@@ -22,7 +22,7 @@ class DigramIndex {
   std::size_t size() const { return size_; }
   std::size_t memory() const { return slots_.capacity() * sizeof(std::uint32_t); }
 
-  // The node in the table that is equal to one with this hash, or kNone.
+  // The node in the table that equals one with this hash, or kNone.
   template <class IsEqual>
   std::uint32_t find(std::uint64_t hash, const IsEqual& is_equal) const {
     for (std::size_t at = hash & mask();; at = (at + 1) & mask()) {
@@ -37,7 +37,7 @@ class DigramIndex {
     ++size_;
   }
 
-  // Does nothing when the node is not in the table.
+  // Does nothing if the node is not in the table.
   template <class HashOf>
   void erase(std::uint32_t node, const HashOf& hash_of) {
     std::size_t hole = hash_of(node) & mask();
@@ -45,7 +45,7 @@ class DigramIndex {
       if (slots_[hole] == kNone) return;
     }
     --size_;
-    // Later ones of the same cluster move up, so that a search never meets a hole before its end.
+    // Later ones of the same cluster move up, so that no search stops early at a hole.
     for (std::size_t at = (hole + 1) & mask(); slots_[at] != kNone; at = (at + 1) & mask()) {
       const std::size_t home = hash_of(slots_[at]) & mask();
       if (((at - home) & mask()) < ((at - hole) & mask())) continue;
@@ -81,12 +81,7 @@ class DigramIndex {
 
 // A grammar that grows at its end: Sequitur (Nevill-Manning and Witten, 1997) with exponents.
 
-// Holds between calls, and verify() checks it:
-// - neighbours differ in their symbol, unless their exponents together exceed 32 bits;
-// - no two neighbours occur twice, with the same exponents, in the whole grammar;
-// - a rule has at least two items (unless multiplying exponents would exceed 32 bits), and is used
-//   at least twice or with an exponent of at least 2.
-// A call of append() takes amortised constant time: each change lowers 2 * items - rules.
+// Invariants between calls, checked by verify():
 class Sequitur {
  public:
   using NodeId = std::uint32_t;
@@ -96,15 +91,15 @@ class Sequitur {
 
   // Adds an item to the sequence; a rule must be one of this grammar.
   void append(Item item);
-  // The last item of the sequence once more, so many times.
+  // Repeats the last item of the sequence `times` more times.
   void repeat_last(std::uint64_t times);
 
-  // A rule that is held stays as a symbol, even without a use, until it is released.
+  // A held rule stays valid as a symbol, even without a use, until it is released.
   void hold(std::uint32_t rule) { ++rules_[rule].holds; }
   void release(std::uint32_t rule);
 
   bool empty() const { return nodes_[rules_[0].guard].next == rules_[0].guard; }
-  // Last node of the sequence, which must not be empty.
+  // The last node of the sequence, which must not be empty.
   NodeId last() const { return nodes_[rules_[0].guard].prev; }
   NodeId first_of(std::uint32_t rule) const { return nodes_[rules_[rule].guard].next; }
   NodeId next_of(NodeId node) const { return nodes_[node].next; }
@@ -112,7 +107,7 @@ class Sequitur {
   Item item(NodeId node) const { return {nodes_[node].symbol, nodes_[node].exponent}; }
 
   Grammar grammar() const;
-  // All items of all rules.
+  // Total number of items in all rules.
   std::size_t items() const { return nodes_.size() - free_nodes_ - (rules_.size() - free_rules_); }
   // Bytes.
   std::size_t memory() const;
@@ -123,7 +118,7 @@ class Sequitur {
   static constexpr NodeId kNone = DigramIndex::kNone;
 
   // An item of a rule, or the guard that closes the ring of a rule's items: exponent 0, and the
-  // number of the rule as the symbol. Uses of a rule are a list of their own.
+  // number of the rule as the symbol. The uses of a rule form a separate list.
   struct Node {
     std::uint32_t symbol, exponent;
     NodeId prev, next;
@@ -139,7 +134,7 @@ class Sequitur {
   bool is_digram(NodeId node) const;
   std::uint64_t hash(NodeId node) const;
   bool equal(NodeId a, NodeId b) const;
-  // The number of the rule of which the digram at this node is all, or 0.
+  // The number of the rule that consists of just the digram at this node, or 0.
   std::uint32_t whole_rule(NodeId node) const;
 
   NodeId new_node();
@@ -167,42 +162,42 @@ class Sequitur {
   std::vector<Node> nodes_;
   std::vector<Rule> rules_;
   DigramIndex index_;
-  NodeId free_node_ = kNone;         // the first of a list through `next`
-  std::uint32_t free_rule_ = kNone;  // the first of a list through `first_use`
+  NodeId free_node_ = kNone;         // head of a list through `next`
+  std::uint32_t free_rule_ = kNone;  // head of a list through `first_use`
   std::size_t free_nodes_ = 0, free_rules_ = 0;
-  std::vector<NodeId> changed_;          // digrams that may be missing in the index, or twice there
-  std::vector<std::uint32_t> suspects_;  // rules that may be used once, or have a single item
+  std::vector<NodeId> changed_;          // digrams that may be missing in the index, or duplicated
+  std::vector<std::uint32_t> suspects_;  // rules that may be used once or have a single item
 };
 
-// Follows the repetitions of a loop at the end of a grammar, without a change to the grammar.
+// Follows the repetitions of a loop at the end of a grammar without changing the grammar.
 
-// Stands in the last item of a sequence, a repeated rule, before the terminal with which one more
-// repetition goes on. The grammar is the same in all calls, and may
-// not change while the cursor stands there.
+// Positioned in the last item of a sequence, a repeated rule, before the terminal that would start
+// or continue another repetition. All calls must pass the same grammar, which must not change while
+// the cursor is active.
 class LoopCursor {
  public:
   bool active() const { return !path_.empty(); }
-  // True if the sequence ends with a repeated rule; the cursor then stands at its start.
+  // If the sequence ends with a repeated rule, moves to its start and returns true.
   bool start(const Sequitur& grammar);
   void stop() { path_.clear(); }
 
-  // Passes this terminal if it is the next one.
+  // Passes this terminal if it is the expected one.
   bool pass(std::uint32_t terminal, const Sequitur& grammar) {
     if (expected_ != terminal) return false;
     if (--run_left_ == 0) go_on(grammar);
     return true;
   }
 
-  // Passes a whole repetition; the cursor stands where one begins.
+  // Passes a whole repetition; the cursor must be at the start of one.
   void repeat() { ++repetitions_; }
 
-  // Repetitions that were passed completely, and the items passed since.
+  // The number of repetitions passed completely, and the items passed since.
   std::uint64_t repetitions() const { return repetitions_; }
   std::vector<Item> passed(const Sequitur& grammar) const;
   std::size_t memory() const { return path_.capacity() * sizeof(Frame); }
 
  private:
-  // An item, and how many of its repetitions are not passed, with the one that the cursor is in.
+  // An item, and its remaining repetitions, including the current one.
   struct Frame {
     Sequitur::NodeId node;
     std::uint32_t left;
@@ -213,14 +208,14 @@ class LoopCursor {
 
   std::vector<Frame> path_;     // the loop itself, then an item of each rule down to a terminal
   std::uint32_t expected_ = 0;  // the terminal
-  std::uint32_t run_left_ = 0;  // how often it stands there still
+  std::uint32_t run_left_ = 0;  // its remaining repetitions here
   std::uint64_t repetitions_ = 0;
 };
 
-// Turns a sequence of terminals into a grammar, as they come.
+// Turns a stream of terminals into a grammar.
 
-// Runs of a terminal and repetitions of the last loop are counted; the grammar sees them when they
-// end. So a loop takes the same space, and almost the same time, however often it is repeated.
+// Runs of a terminal and repetitions of the last loop are counted and added to the grammar when
+// they end. So the space and almost the time of a loop do not depend on its number of repetitions.
 class SequenceEncoder {
  public:
   void add(std::uint32_t terminal) {
@@ -233,18 +228,18 @@ class SequenceEncoder {
     add_to_run(terminal);
   }
 
-  // The same for many. Repetitions of a loop are compared with one another as a whole.
+  // The same for many terminals. Repetitions of a loop are compared as a whole.
   void add_all(const std::uint32_t* terminals, std::size_t size);
 
   std::uint64_t length() const { return length_; }
-  // The grammar of what was added; the encoder is empty then.
+  // Returns the grammar of the sequence and clears the encoder.
   Grammar take();
-  // The same, but the encoder goes on. It may be larger than what take() would give by the last
+  // The same, but the encoder continues. The grammar may be larger than that of take() by the last
   // repetition of the last loop.
   Grammar so_far() const;
-  // How many items the grammar has so far.
+  // Number of items of the grammar so far.
   std::size_t items() const { return grammar_.items(); }
-  // Bytes, apart from the encoder itself.
+  // Bytes, without the encoder itself.
   std::size_t memory() const { return grammar_.memory() + cursor_.memory(); }
   // The error, or an empty text.
   const char* verify() const { return grammar_.verify(); }
@@ -257,15 +252,15 @@ class SequenceEncoder {
 
   Sequitur grammar_;
   LoopCursor cursor_;
-  Item run_ = {0, 0};  // the last terminals, equal ones, which the grammar lacks; exponent 0: none
+  Item run_ = {0, 0};  // the last, equal terminals, not yet in the grammar; exponent 0: none
   std::uint64_t length_ = 0;
   std::uint64_t loop_start_ = 0;  // the length when the cursor was started
 };
 
-// The grammars of sequences that have come before.
+// The grammars of earlier sequences.
 
 // Ranks of a class have equal sequences: only the first of them needs an encoder. Keeps the last
-// sequence, and some before it while they are short.
+// sequence, and some earlier ones while they are short.
 class KnownGrammars {
  public:
   // The result of a SequenceEncoder for the sequence.
@@ -294,7 +289,7 @@ class KnownGrammars {
 
  private:
   static constexpr std::size_t kMost = 32;                        // sequences
-  static constexpr std::size_t kMostKept = std::size_t{1} << 20;  // terminals of all but the last
+  static constexpr std::size_t kMostKept = std::size_t{1} << 20;  // terminals, without the last
 
   struct Kept {
     std::vector<std::uint32_t> sequence;

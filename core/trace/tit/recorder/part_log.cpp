@@ -18,7 +18,7 @@ namespace tisim::tit {
 
 namespace {
 
-// While it lives, this thread does not get SIGXFSZ.
+// Blocks SIGXFSZ in this thread during its lifetime.
 class WithoutSizeSignal {
  public:
   WithoutSizeSignal() {
@@ -134,10 +134,10 @@ RecordedShape RecordedShape::read(ByteReader& in) {
 namespace {
 
 constexpr std::string_view kLogMagic{"\x89TIR\r\n\x1a\n", 8};
-// A log is written anew when so many of its bytes, and half of all, were replaced.
+// A log is rewritten when this many bytes, and half of all, have been replaced.
 constexpr std::uint64_t kManyReplaced = 1 << 20;
 constexpr std::uint64_t kMostHead = 1 + 10;  // bytes: a kind and a varint
-constexpr std::uint64_t kCopied = 1 << 16;   // bytes at a time
+constexpr std::uint64_t kCopied = 1 << 16;   // bytes copied at once
 
 std::string framed(RecordKind kind, std::string_view payload) {
   Bytes record;
@@ -148,7 +148,7 @@ std::string framed(RecordKind kind, std::string_view payload) {
   return std::move(record.data);
 }
 
-// The next record; false at the end or where the log was cut.
+// Takes the next record; returns false at the end or where the log was truncated.
 bool take_record(ByteReader& in, Record& record) {
   try {
     if (in.at_end()) return false;
@@ -197,7 +197,7 @@ void PartLog::write(std::string_view bytes) {
   }
   if (!write_all(descriptor_, bytes.data(), bytes.size())) {
     fail("cannot be written");
-    // Readers drop a record that is cut, where it cannot be taken away.
+    // If a truncated record cannot be removed, readers drop it.
     static_cast<void>(ftruncate(descriptor_, static_cast<off_t>(size_)) == 0);
     return;
   }
@@ -217,7 +217,7 @@ void PartLog::append(RecordKind kind, std::string_view payload) {
   if (!path_.empty() && replaced_ > kManyReplaced && replaced_ > size_ / 2) drop_replaced();
 }
 
-// Copies the records that count into another file, which then takes the name of this one.
+// Copies the valid records to another file, which then replaces this one.
 void PartLog::drop_replaced() {
   const std::string path = path_ + ".new";
   const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -247,7 +247,7 @@ void PartLog::drop_replaced() {
     close(old);
     replaced_ = 0;
     so_far_offset_ = static_cast<std::size_t>(so_far);
-  } else {  // the old log is whole
+  } else {  // the old log is intact
     close(std::exchange(descriptor_, old));
     size_ = old_size;
     unlink(path.c_str());

@@ -1,4 +1,4 @@
-// The bytes of a rank's part of a recorded trace, written while the program runs.
+// The log of a rank's part of a recorded trace, written while the program runs.
 #pragma once
 
 #include <cstddef>
@@ -12,27 +12,27 @@
 
 namespace tisim::tit {
 
-// Writes all bytes to the open file; false, with errno set, if that fails. A file that would grow
-// beyond the limit of the process is such an error: the signal SIGXFSZ, which ends a process that
-// does not expect it, does not reach the program.
+// Writes all bytes to the open file; returns false, with errno set, on failure. Exceeding the file
+// size limit of the process is such a failure: the program does not receive the signal SIGXFSZ,
+// which would end a process that does not expect it.
 bool write_all(int descriptor, const char* bytes, std::size_t size);
 
-// A line of a trace without its numbers, as a recorder declares it.
+// A line of a trace without its numbers, as declared by a recorder.
 
-// The text of a line behind its rank: "send {} {} {}". {} is a whole number, {volume} a volume. A
+// The text of a line after its rank: "send {} {} {}". {} is a whole number, {volume} a volume. A
 // comment begins with # and has no numbers.
 struct RecordedShape {
   std::string text;
   std::uint64_t rank_holes = 0;      // bit i: number i is a rank
   std::vector<bool> is_volume = {};  // of each number in the text
-  // Numbers of the attributes that its calls have: fixed ones, whose values are numbers of the
-  // call behind those in the text; and others, whose values stand in a stream of their own.
+  // Numbers of its calls' attributes: fixed ones, whose values follow the numbers of the text in
+  // the call, and others, whose values are in separate streams.
   std::vector<std::uint32_t> fixed = {};
   std::vector<std::uint32_t> streamed = {};
 
-  // The error of a text, or an empty text.
+  // The error of a text; empty if valid.
   static std::string fault_of(std::string_view text);
-  // The text must have no fault.
+  // The text must be valid.
   static RecordedShape of(std::string_view text, std::uint64_t rank_holes);
   // The same line with attributes.
   RecordedShape with(std::vector<std::uint32_t> fixed_attributes,
@@ -56,27 +56,27 @@ constexpr std::string_view kVolumeHole = "{volume}";
 constexpr std::uint32_t kRecordedCompute = 0;
 constexpr std::string_view kRecordedComputeText = "compute {volume}";
 
-// Numbers from this on never leave their calls.
+// Numbers from this index on never leave their calls.
 constexpr std::size_t kMostColumnNumbers = 64;
 inline bool is_in_column(std::uint64_t columns, std::size_t number) {
   return number < kMostColumnNumbers && (columns >> number & 1) != 0;
 }
 
-// The recording of one rank, as a log that is complete up to any moment.
+// The recording of one rank as a log that is complete up to any moment.
 
-// Records follow one another: kind, length, checksum, payload. A log that was cut has all records
-// before the cut.
+// A sequence of records: kind, length, checksum, payload. A truncated log has all records before
+// the cut.
 enum class RecordKind : std::uint8_t {
-  head = 1,       // rank, number of ranks
-  shape = 2,      // the next shape
-  segment = 3,    // a stretch of the program is done; its calls and grammar
-  again = 4,      // the stretch with this number, once more
-  so_far = 5,     // as segment, of the stretch that is not done; replaces the last such record
-  values = 6,     // numbers that left their calls, call by call
-  end = 7,        // the program ended as it should
-  attribute = 8,  // the next attribute: name, kind
-  text = 9,       // the next text
-  attribute_values = 10  // of calls: an attribute and its value, again and again
+  head = 1,              // rank, number of ranks
+  shape = 2,             // the next shape
+  segment = 3,           // a finished stretch of the program: its calls and grammar
+  again = 4,             // another repetition of the stretch with this number
+  so_far = 5,            // like segment, for the unfinished stretch; replaces the last such record
+  values = 6,            // numbers separated from their calls, call by call
+  end = 7,               // the program ended normally
+  attribute = 8,         // the next attribute: name, kind
+  text = 9,              // the next text
+  attribute_values = 10  // of calls: pairs of an attribute and its value
 };
 
 struct Record {
@@ -84,12 +84,11 @@ struct Record {
   std::string_view payload;
 };
 
-// The records of a log, and whether it ends with the record `end`. Throws FormatError when it does
-// not begin as a log.
+// The records of a log. Throws FormatError if it does not begin like a log.
 std::vector<Record> records_of(std::string_view log);
 
 // Writes a log to a file, or keeps it in memory if there is no path. An error of the file (a full
-// disk, a quota) leaves what was written before; later records are dropped.
+// disk, a quota) preserves earlier records; later ones are dropped.
 class PartLog {
  public:
   explicit PartLog(std::string path);
@@ -98,7 +97,7 @@ class PartLog {
   PartLog& operator=(const PartLog&) = delete;
 
   void append(RecordKind kind, std::string_view payload);
-  // The error; empty when there was none.
+  // The error; empty if there was none.
   const std::string& error() const { return error_; }
   const std::string& path() const { return path_; }
   // All bytes, read back from the file.
@@ -113,11 +112,11 @@ class PartLog {
 
   std::string path_;
   int descriptor_ = -1;
-  std::string buffer_;             // the log if it is in memory
-  std::uint64_t size_ = 0;         // bytes of the file
-  std::size_t so_far_offset_ = 0;  // of the record so_far that counts
-  std::uint64_t so_far_size_ = 0;  // 0: there is none
-  std::uint64_t replaced_ = 0;     // bytes of records that were replaced
+  std::string buffer_;             // the log if it is kept in memory
+  std::uint64_t size_ = 0;         // bytes in the file
+  std::size_t so_far_offset_ = 0;  // of the valid so_far record
+  std::uint64_t so_far_size_ = 0;  // 0: none
+  std::uint64_t replaced_ = 0;     // bytes of replaced records
   std::string error_;
 };
 

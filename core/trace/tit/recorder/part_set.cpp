@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::string_view kSetMagic{"\x89TIP\r\n\x1a\n", 8};
 constexpr std::uint64_t kSetVersion = 3;
-// A few bytes may describe a million ranks: this bounds the memory that they take.
+// Bounds memory: a few bytes may describe a million ranks.
 constexpr std::uint64_t kMostPartRanks = 1 << 22;
 
 std::uint32_t ranks_in(ByteReader& in, const char* what) {
@@ -218,7 +218,7 @@ void PartSet::merge(PartSet other) {
 
 namespace {
 
-// The same line as a shape of the trace.
+// Converts the line to a shape of the trace.
 std::string shape_text(const RecordedShape& shape) {
   std::string text;
   if (shape.is_comment()) return static_cast<char>(kNoRankMark) + shape.text;
@@ -238,7 +238,7 @@ std::string shape_text(const RecordedShape& shape) {
   return text;
 }
 
-// A volume was recorded as a whole number.
+// Volumes are recorded as whole numbers.
 std::int64_t code_of_volume(std::uint64_t volume) {
   const std::uint64_t code = volume_code(std::to_string(volume));
   if (code != kNoVolumeCode) return static_cast<std::int64_t>(code);
@@ -248,10 +248,10 @@ std::int64_t code_of_volume(std::uint64_t volume) {
   return static_cast<std::int64_t>(volume_code(text));
 }
 
-// The different calls of a rank, numbered by first appearance.
+// The distinct calls of a rank, numbered by first appearance.
 class CallNumbering {
  public:
-  // `shape` as it was recorded: calls of one shape have the same attributes.
+  // `shape` as recorded: calls of one shape have the same attributes.
   std::uint32_t of(std::uint32_t shape, std::uint64_t columns, const Call& call) {
     key_ = call.numbers;
     for (const AttributeValue& attribute : call.attributes) key_.push_back(attribute.second);
@@ -263,7 +263,7 @@ class CallNumbering {
   std::vector<std::int64_t> key_;
 };
 
-// The program of a rank from its log.
+// The program of a rank, from its log.
 class RankTrace {
  public:
   // Declares its shapes, attributes and texts to the writer. Throws FormatError.
@@ -350,7 +350,7 @@ class RankTrace {
     const std::int64_t value = value_in_column(shape, hole, values_);
     return shape.is_volume[hole] ? code_of_volume(static_cast<std::uint64_t>(value)) : value;
   }
-  // The next value of an attribute; kNoAttribute: the call does not have it.
+  // The next value of an attribute; kNoAttribute if the call does not have it.
   std::int64_t next_value(std::uint32_t attribute) {
     const std::vector<std::uint64_t>& codes = log_.attribute_values[attribute];
     if (next_[attribute] == codes.size()) return kNoAttribute;
@@ -430,7 +430,7 @@ class RankTrace {
     return program;
   }
 
-  // Adds the calls of a stretch that others lack; returns the places of all.
+  // Adds the calls of a stretch that are new; returns the indices of all its calls.
   std::vector<std::uint32_t> add_calls(std::uint32_t stretch, bool has_attributes,
                                        CallNumbering& known, RankProgram& program) const {
     std::vector<std::uint32_t> places;
@@ -454,7 +454,7 @@ class RankTrace {
     return places;
   }
 
-  // The attributes of a call that have streams, in the order of their numbers in the trace.
+  // The attributes of a call that have streams, in order of their numbers in the trace.
   std::vector<std::uint32_t> streamed(const RecordedCall& call) const {
     std::vector<std::uint32_t> attributes = log_.shapes[call.shape].streamed;
     std::sort(attributes.begin(), attributes.end(),
@@ -463,11 +463,11 @@ class RankTrace {
   }
 
   const RankLog& log_;
-  // The numbers in the trace of the log's shapes, attributes and texts.
+  // Numbers in the trace of the log's shapes, attributes and texts.
   std::vector<std::uint32_t> shapes_, attributes_, texts_;
   std::vector<std::vector<Call>> calls_;  // of each stretch
   ByteReader values_;
-  std::vector<std::size_t> next_;  // value of each attribute
+  std::vector<std::size_t> next_;  // next value of each attribute
 };
 
 std::string comment_on(const std::vector<std::uint32_t>& incomplete) {
@@ -479,7 +479,7 @@ std::string comment_on(const std::vector<std::uint32_t>& incomplete) {
   return text + (incomplete.size() > kMostNamed ? ", ..." : "");
 }
 
-// Puts a line without numbers before all calls.
+// Inserts a line without numbers before all calls.
 void begin_with(std::uint32_t shape, RankProgram& program) {
   for (std::vector<Item>& rule : program.grammar.rules) {
     for (Item& item : rule) {

@@ -1,4 +1,4 @@
-// Any bytes as the log of a rank, under checksums that are right, and as merged parts.
+// Reads arbitrary bytes as the log of a rank, with valid checksums, and as merged parts.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -12,7 +12,7 @@ namespace {
 
 using namespace tisim::tit;
 
-// Pieces of two bytes of length and a kind each, as records.
+// Splits the input into records: two bytes of length and a kind each.
 std::string log_of(ByteReader in) {
   Bytes log;
   log.data.assign("\x89TIR\r\n\x1a\n", 8);
@@ -52,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (data[0] % 2 == 0) use(PartSet::from_log(log_of(ByteReader(rest))));
     if (data[0] % 2 == 1) use(PartSet::read(parts_of(ByteReader(rest))));
   } catch (const FormatError&) {
-    // Refuses what is not a part.
+    // Input that is not a part is refused.
   }
   return 0;
 }

@@ -63,8 +63,8 @@ void DistinctCalls::clear() {
 namespace {
 
 constexpr std::size_t kMostTextBytes = 32U << 20;
-constexpr std::size_t kBytesPerText = 64;  // in the table, beside its characters
-// A ticket is the number of a value in its stream and, in its low bits, that of its attribute.
+constexpr std::size_t kBytesPerText = 64;  // table overhead, in addition to its characters
+// A ticket is the index of a value in its stream with the attribute's number in the low bits.
 constexpr unsigned kTicketBits = 8;
 
 }  // namespace
@@ -117,10 +117,10 @@ bool AttributeRecorder::set_ticket(std::int64_t ticket, std::int64_t value) {
   if (ticket < 0 || attribute >= streams_.size() || streams_[attribute].is_fixed) return false;
   Stream& stream = streams_[attribute];
   const std::uint64_t number = static_cast<std::uint64_t>(ticket) >> kTicketBits;
-  if (number < stream.first) return true;  // it was given up
+  if (number < stream.first) return true;  // no longer recorded
   const std::uint64_t place = number - stream.first;
   if (place > stream.waiting.size()) return false;
-  if (place == stream.waiting.size()) {  // its call is not made yet
+  if (place == stream.waiting.size()) {  // its call has not been made yet
     const auto waits = std::find_if(next_.begin(), next_.end(), [attribute](const Next& next) {
       return next.attribute == attribute;
     });
@@ -193,9 +193,9 @@ std::size_t AttributeRecorder::memory() const {
 namespace {
 
 constexpr std::size_t kBytesPerItem = 48;         // of a grammar in memory, with its index
-constexpr std::size_t kPartForValues = 16;        // of the memory; it is copied when it is written
-constexpr std::uint64_t kCallsPerRepetition = 8;  // calls that come again so often are repetitions
-// A stretch that is half full ends where the hash of the last calls begins with so many zeros.
+constexpr std::size_t kPartForValues = 16;        // of the memory; values are copied when written
+constexpr std::uint64_t kCallsPerRepetition = 8;  // average uses of a repeated call
+// A half-full stretch ends if the hash of the last calls has this many leading zeros.
 constexpr unsigned kBoundaryBits = 7;
 
 std::uint64_t hash_of_bytes(std::string_view bytes, std::uint64_t seed) {
@@ -267,7 +267,7 @@ void RankRecorder::make_shape(std::uint32_t shape, const std::int64_t* numbers) 
   if (values_.data.size() >= most_values_) write_values();
 }
 
-// Bytes, whatever was allocated: so that equal stretches end at equal places.
+// Bytes, independent of allocation, so that equal stretches end at equal places.
 std::size_t RankRecorder::load() const { return encoder_.items() * kBytesPerItem + calls_.used(); }
 
 std::uint32_t RankRecorder::number_of(std::uint32_t shape, const std::int64_t* numbers) {
@@ -294,7 +294,7 @@ std::uint32_t RankRecorder::number_of(std::uint32_t shape, const std::int64_t* n
   return number;
 }
 
-// The hole with the most different numbers leaves the calls of this shape.
+// Separates the hole with the most distinct numbers from the calls of this shape.
 void RankRecorder::choose_column(std::uint32_t shape) {
   ShapeState& state = shapes_[shape];
   std::vector<std::int64_t> numbers;
@@ -337,7 +337,7 @@ std::string RankRecorder::stretch(Grammar grammar) const {
 
 void RankRecorder::end_stretch() {
   if (encoder_.length() == 0) return;
-  // Values first: a log that is cut between the two has more values than calls, which does no harm.
+  // Values first: a log cut between the two has more values than calls, which is harmless.
   write_values();
   const std::string payload = stretch(encoder_.take());
   calls_.clear();

@@ -1,4 +1,4 @@
-// The recording equals the calls, and recorded parts become the trace of the program.
+// Recordings equal the calls, and recorded parts become the trace of the program.
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 using Numbers = std::vector<std::int64_t>;
 using Calls = std::vector<std::pair<std::string, Numbers>>;
 
-// All calls of a rank, with the numbers that have left them.
+// All calls of a rank, including numbers separated from them.
 Calls calls_of(const RankLog& log) {
   ByteReader values(log.values);
   Calls calls;
@@ -43,7 +43,7 @@ Calls calls_of(const RankLog& log) {
 
 Calls calls_of_log(const std::string& log) { return calls_of(RankLog::read(log)); }
 
-// A recorder, and what it should have recorded.
+// A recorder and its expected recording.
 class Program {
  public:
   explicit Program(std::size_t memory, std::string path = "", std::uint32_t rank = 0,
@@ -74,7 +74,7 @@ class Program {
   std::size_t most_memory_ = 0;
 };
 
-// A call that looks like others, or not.
+// A call that may resemble others.
 void random_call(Program& program, std::mt19937_64& random, std::int64_t range) {
   const auto any = [&] { return static_cast<std::int64_t>(random()) % range; };
   switch (random() % 4) {

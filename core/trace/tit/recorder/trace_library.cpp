@@ -39,7 +39,7 @@ constexpr std::size_t kUsualMemory = 1 << 20;
 constexpr unsigned kMostComments = 1000;
 constexpr std::size_t kMostWords = 1 << 16;
 
-// Runs `what`, which returns a status.
+// Runs `what`, which returns a status, and converts exceptions to one.
 template <class Function>
 int guarded(const Function& what) noexcept {
   try {
@@ -53,7 +53,7 @@ int guarded(const Function& what) noexcept {
   }
 }
 
-// The same for a rank that records; an error of the system stops it for good.
+// The same for a recording rank; a system error stops it permanently.
 template <class Function>
 int recording(tt_rank* rank, const Function& what) noexcept {
   if (rank == nullptr) return TT_INVALID;
@@ -108,7 +108,7 @@ bool can_be_value(std::int64_t value) {
   return value > -tisim::tit::kAttributeLimit && value < tisim::tit::kAttributeLimit;
 }
 
-// The file has all bytes, or does not appear.
+// Writes a file that has all bytes, or does not appear.
 int write_file(const std::string& path, const std::string& bytes) {
   const std::string unfinished = path + ".unfinished";
   const int file = open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

@@ -46,12 +46,12 @@ namespace {
 // Shorter sequences are kept expanded.
 constexpr std::size_t kFewRanks = 8192;
 constexpr std::uint64_t kMostShifts = 4;
-// Ranks are below this, and a block of ranks is not larger.
+// Upper bound on ranks and on the size of a block of ranks.
 constexpr std::uint64_t kMostRanks = std::uint64_t{1} << 31;
 
 std::uint64_t bits(std::int64_t value) { return static_cast<std::uint64_t>(value); }
 std::int64_t number(std::uint64_t bits_of_it) { return static_cast<std::int64_t>(bits_of_it); }
-// Modulo 2^64: what a file says may be out of all range.
+// Modulo 2^64: a file may contain any values.
 std::int64_t sum(std::int64_t a, std::int64_t b) { return number(bits(a) + bits(b)); }
 
 }  // namespace
@@ -194,8 +194,8 @@ RankVector RankVector::read(ByteReader& in, std::size_t count,
   return vector;
 }
 
-// Distinct values: their number, then each as the difference to the one before. Where they are
-// relative to the rank, each has a last bit that says whether this one is not.
+// Distinct values: their number, then the difference of each to the previous one. If they are
+// relative to the rank, a low bit tells whether this one is not.
 void RankVector::write_codes(Bytes& out) const {
   const bool has_bit = form_ == Form::sequence_relative || form_ == Form::sequence_exclusive;
   out.varint(codes_.size());
@@ -218,8 +218,8 @@ void RankVector::read_codes(ByteReader& in) {
   }
 }
 
-// The smallest number, how many bytes each one takes beyond it, and then the highest bytes of all,
-// the next ones, and so on: similar bytes stand together.
+// The smallest number, the number of bytes of each difference to it, then the highest bytes of all
+// differences, the next ones, and so on: similar bytes are adjacent.
 void RankVector::write_plain(Bytes& out) const {
   Values numbers = values();
   if (form_ == Form::plain_steps) {
@@ -283,12 +283,12 @@ void RankVector::read_multiple(ByteReader& in, std::size_t count,
   multiple_.times = in.at_most(kMostTimes, "a multiple");
   multiple_.parts = in.at_most(kMostTimes, "the parts of a multiple");
   if (multiple_.parts == 0) throw FormatError("a multiple has no parts");
-  // Without vectors before: the rest is not a multiple.
+  // Without preceding vectors: the rest cannot be a multiple.
   multiple_.rest = std::make_shared<const RankVector>(read(in, count));
 }
 
 // Finds a small form of a vector of ranks: closed forms first, since nothing is smaller; then plain
-// values and grammars, by their bytes. Writers had more forms until 2026-11-27: shifted,
+// values and grammars, by size. Writers had more forms until 2026-11-27: shifted,
 // sequence_exclusive and multiple.
 class RankVectorFit {
  public:
@@ -368,7 +368,7 @@ class RankVectorFit {
     return {distance(i), false};
   }
 
-  // Gives up as soon as it cannot be smaller than what was found.
+  // Gives up as soon as it cannot be smaller than the best form so far.
   void try_sequence(Form form) {
     RankVector candidate;
     candidate.form_ = form;

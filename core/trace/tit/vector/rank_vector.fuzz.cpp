@@ -1,4 +1,4 @@
-// Any bytes as a vector of ranks: it is refused, or gives the same values in all ways.
+// Reads arbitrary bytes as a vector of ranks: refused, or the same values in all ways of reading.
 #include "trace/tit/vector/rank_vector.hpp"
 
 #include <cstddef>
@@ -32,12 +32,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     smallest.write(bytes);
     ByteReader again(bytes.data);
     require(RankVector::read(again, count).all(ranks) == values && again.at_end());
-    // The next vector may be multiples of it.
+    // The next vector may consist of multiples of it.
     const RankVector other = RankVector::read(in, count, {vector});
     const std::vector<std::int64_t> others = other.all(ranks);
     for (std::size_t i = 0; i < count; ++i) require(other.at(i, ranks[i]) == others[i]);
   } catch (const FormatError&) {
-    // Refuses what is not a vector.
+    // Input that is not a vector is refused.
   }
   return 0;
 }

@@ -1,4 +1,4 @@
-// A number for each rank, in the form that takes the least room.
+// A number for each rank in the smallest form.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace tisim::tit {
 
-// Each terminal has a weight; sums of weights are modulo 2^64. A question takes a binary search in
-// each of the rules that are in one another at the position.
+// Each terminal has a weight; sums of weights are modulo 2^64. A lookup takes a binary search in
+// each of the nested rules at the position.
 class IndexedSequence {
  public:
   IndexedSequence() = default;
@@ -20,13 +20,13 @@ class IndexedSequence {
 
   struct Found {
     std::uint32_t terminal;
-    std::uint64_t sum;  // of the weights up to the position, that one included
+    std::uint64_t sum;  // of the weights up to and including the position
   };
   // The position must be less than the length of the sequence.
   Found at(std::uint64_t position) const;
 
  private:
-  // An item, with what is before it in its rule and what its symbol stands for once.
+  // An item, the prefix sums before it in its rule, and the length and sum of one repetition.
   struct Part {
     std::uint64_t start, sum_before;
     std::uint64_t length, sum;
@@ -36,21 +36,21 @@ class IndexedSequence {
   std::vector<std::vector<Part>> rules_;
 };
 
-// One number for each rank of a class, as small as it is regular.
+// One number for each rank of a class; the more regular, the smaller.
 
-// The ranks themselves are not part of it: the caller knows them, in the same order.
+// The ranks themselves are not stored: the caller provides them in the same order.
 class RankVector {
  public:
   RankVector() = default;
-  // A small form that gives these values, one for each rank. Ranks are not negative.
-  // `are_ranks`: values may be relative to the rank; negative ones (MPI_ANY_SOURCE) never are.
+  // A small form for these values, one per rank. Ranks are not negative. `are_ranks`: values may be
+  // relative to the rank; negative ones (MPI_ANY_SOURCE) never are.
   static RankVector of(const std::vector<std::int64_t>& values,
                        const std::vector<std::int32_t>& ranks, bool are_ranks);
-  // The value of the rank that stands at this position. Takes constant or logarithmic time.
+  // The value of the rank at this position. Takes constant or logarithmic time.
   std::int64_t at(std::size_t position, std::int32_t rank) const;
   // The values of all ranks; faster than one by one.
   std::vector<std::int64_t> all(const std::vector<std::int32_t>& ranks) const;
-  // Calls `take(rank, value)` for the ranks below `count`, which all have a value.
+  // Calls `take(rank, value)` for all ranks below `count`, which must all have a value.
   template <class Take>
   void for_each(std::uint32_t count, const Take& take) const {
     if (!is_sequence()) {
@@ -74,13 +74,13 @@ class RankVector {
   bool is_constant() const { return form_ == Form::constant; }
 
   void write(Bytes& out) const;
-  // Vector of `count` ranks. Throws FormatError for bytes that are not a vector of them.
+  // Reads a vector of `count` ranks. Throws FormatError if the bytes are not one.
   static RankVector read(ByteReader& in, std::size_t count);
   static RankVector read(ByteReader& in, std::size_t count, const std::vector<RankVector>& before);
 
  private:
-  // The first number in a file. Values are coded as what they are, as the difference to the rank,
-  // as `rank xor value`, or as the step from the value before.
+  // The first number in a file. Values are coded as they are, as the difference to the rank, as
+  // `rank xor value`, or as the step from the previous value.
   enum class Form : std::uint8_t {
     constant,   // c
     relative,   // rank + c
@@ -93,16 +93,16 @@ class RankVector {
     plain,  // each value in the same number of bytes
     plain_relative,
     plain_steps,
-    multiple  // a multiple of the values of a vector before, and a rest
+    multiple  // a multiple of an earlier vector's values, plus a rest
   };
   static constexpr Form kLastForm = Form::multiple;
 
-  // Within each block of `span` ranks, `distance` further, and from the end of the block to its
-  // start: a neighbour in a periodic process grid, where a block is a line, plane ... of the grid.
+  // Moves ranks by `distance` within each block of `span` ranks, wrapping around at its end: a
+  // neighbour in a periodic process grid, where a block is a line, plane ... of the grid.
   struct Shift {
     std::uint64_t span, distance;
   };
-  // A distinct value of a sequence; with `alone` it is not relative to the rank.
+  // A distinct value of a sequence; `alone`: it is not relative to the rank.
   struct Code {
     std::int64_t value;
     bool alone;
@@ -112,18 +112,18 @@ class RankVector {
   static constexpr std::uint64_t kMostTimes = 65'536;  // of a multiple, and its parts
   // floor(value of the other vector * times / parts) + rest.
   struct Multiple {
-    std::size_t back;  // how many vectors before, from 1
+    std::size_t back;  // distance to that vector, at least 1
     std::shared_ptr<const Values> others;
     std::uint64_t times, parts;
-    std::shared_ptr<const RankVector> rest;  // itself no multiple
+    std::shared_ptr<const RankVector> rest;  // not itself a multiple
 
     std::int64_t of(std::int64_t other) const;
   };
 
   friend class RankVectorFit;
 
-  // True if a vector of multiples may refer to it. Its file has a byte or more for each of its
-  // values, and all multiples share them: so memory stays in proportion to the file.
+  // True if a vector of multiples may refer to it. Its file has at least a byte for each of its
+  // values, which all multiples share: so memory is proportional to the file.
   bool may_have_multiples() const { return form_ == Form::plain || form_ == Form::plain_steps; }
   bool is_sequence() const { return form_ >= Form::sequence && form_ < Form::plain; }
   const Values& values() const { return *values_; }
@@ -142,9 +142,9 @@ class RankVector {
   std::vector<Shift> shifts_;
   std::vector<Code> codes_;  // terminals of the grammar
   Grammar grammar_;
-  std::shared_ptr<const Values> values_;  // of a plain form, relative ones without the rank
+  std::shared_ptr<const Values> values_;  // of a plain form; relative ones without the rank
   Multiple multiple_{};
-  // A sequence that is short stands here as terminals, or as values if it is one of steps.
+  // A short sequence expanded to terminals, or to values for one of steps.
   std::vector<std::uint32_t> terminals_;
   IndexedSequence indexed_;
 };

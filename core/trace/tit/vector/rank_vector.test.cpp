@@ -1,4 +1,4 @@
-// Vectors of ranks come back, and regular ones take a few bytes.
+// Vectors of ranks survive a round trip, and regular ones take a few bytes.
 #include "trace/tit/vector/rank_vector.hpp"
 
 #include <numeric>
@@ -59,7 +59,7 @@ std::size_t size_of(std::size_t count, const Function& value_of, bool are_ranks 
   return coded_size(values, ranks, are_ranks);
 }
 
-// A process grid with as many ranks along each axis, the first axis fastest.
+// A process grid with the given number of ranks along each axis, the first axis fastest.
 struct Grid {
   std::vector<int> extents;
 
@@ -68,7 +68,7 @@ struct Grid {
     for (const int extent : extents) ranks *= extent;
     return ranks;
   }
-  // The rank so many steps away along each axis, -1 outside of a grid that is not periodic.
+  // The rank at these steps along each axis; -1 outside of a grid that is not periodic.
   int neighbour(int rank, const std::vector<int>& steps, bool periodic) const {
     int stride = 1, other = 0;
     for (std::size_t axis = 0; axis < extents.size(); ++axis) {
@@ -220,7 +220,7 @@ TEST("rank vector: forms that earlier writers made are read") {
   CHECK(is_read(std::string("\x03\x00\x02\x04\x01\x08\x04", 7), {{5, 6, 7, 4, 1, 2, 3, 0}}));
   // The rank xor 1 three times, then -1.
   CHECK(is_read(std::string("\x06\x02\x04\x07\x03\x01\x02\x00", 8), {{1, 0, 3, -1}}));
-  // 3 / 2 of the vector before, and 1.
+  // 3 / 2 of the previous vector, plus 1.
   CHECK(
       is_read(std::string("\x08\x0a\x01\x00\x02\x0b\x00\x03\x02\x00\x02", 11), {{5, 7}, {8, 11}}));
 }
@@ -242,7 +242,7 @@ TEST("rank vector: multiples of what is not there, or has none, are refused") {
   refused(twice, "one that is not there");
   refused(plain + std::string("\x0b\x01\x02\x01\x00\x00", 6), "one that is not there");
   refused(std::string("\x00\x02", 2) + twice, "one that is not plain");
-  // No multiples of multiples, neither as what they refer to nor as their rest.
+  // No multiples of multiples, neither as the referenced vector nor as the rest.
   refused(plain + twice + twice, "one that is not plain");
   refused(plain + std::string("\x0b\x00\x02\x01", 4) + twice, "one that is not there");
   refused(plain + std::string("\x0b\x00\x02\x00\x00\x00", 6), "has no parts");
@@ -271,7 +271,7 @@ TEST("rank vector: damaged bytes are a vector or refused") {
         ByteReader in(damaged);
         CHECK(RankVector::read(in, ranks.size()).all(ranks).size() == ranks.size());
       } catch (const FormatError&) {
-        // As it should be.
+        // Expected.
       }
     }
   }

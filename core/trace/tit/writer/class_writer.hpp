@@ -1,4 +1,4 @@
-// Writes a packed trace class by class, for programs that are known as formulas over their ranks.
+// Writes a packed trace class by class, for programs given as formulas over their ranks.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,18 @@ struct ClassCall {
   std::vector<std::vector<std::int64_t>> numbers;
 };
 
-// No computation stands in a column. Throws std::invalid_argument for what cannot be.
+// No computations are in columns. Throws std::invalid_argument for invalid arguments.
 class ClassWriter {
  public:
   explicit ClassWriter(std::uint32_t ranks);
 
-  // The number of a shape. `rank_holes`: bit i is set when its hole i takes a rank.
+  // The number of a shape. `rank_holes`: bit i is set if hole i takes a rank.
   std::uint32_t shape(const std::string& text, std::uint64_t rank_holes);
-  // A class of ranks, ascending, that are of no class yet. The terminals of the grammar are places
-  // in `calls`.
+  // Adds a class of ranks, ascending, that have no class yet. The terminals of the grammar are
+  // indices into `calls`.
   void add(const std::vector<std::int32_t>& ranks, const std::vector<ClassCall>& calls,
            Grammar grammar);
-  // The whole file; every rank must have its class. `precision`: of volumes, empty when exact.
+  // Returns the whole file; every rank must have a class. `precision`: of volumes; empty if exact.
   std::string finish(bool legacy, const std::string& precision);
 
  private:
@@ -38,7 +38,7 @@ class ClassWriter {
   TraceTables tables_;
   std::unordered_map<std::string, std::uint32_t> shape_numbers_;
   std::unordered_map<std::string, std::uint32_t> signature_numbers_;
-  std::vector<std::int64_t> class_of_;  // of each rank; -1: none yet
+  std::vector<std::int64_t> class_of_;  // by rank; -1: none yet
 };
 
 }  // namespace tisim::tit

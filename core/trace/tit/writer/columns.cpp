@@ -26,9 +26,9 @@ namespace tisim::tit {
 namespace {
 
 constexpr double kTooLarge = 1e15;
-constexpr std::uint64_t kMostSamples = 4096;  // of a site; a model tells no more apart
+constexpr std::uint64_t kMostSamples = 4096;  // of a site; a model has no finer resolution
 
-// The code of a volume with six digits at most.
+// The code of a volume with at most six digits.
 std::uint64_t code_of_drawn(double volume) {
   constexpr double kWhole = 1e6;
   constexpr int kLongest = 32;
@@ -47,7 +47,7 @@ std::uint64_t volumes_in(const std::vector<VolumeBin>& bins) {
   return all;
 }
 
-// `count` volumes spread over a histogram as its own are.
+// Adds `count` volumes distributed like those of a histogram.
 void take_quantiles(const std::vector<VolumeBin>& bins, std::uint64_t count,
                     std::vector<std::uint64_t>& samples) {
   const auto all = static_cast<double>(volumes_in(bins));
@@ -129,8 +129,8 @@ class SiteWalk {
     }
   }
 
-  // Calls `take(before, at, place, value_kind)` for each value: kinds of the calls before (plus 1)
-  // and at it, and its place in the context.
+  // Calls `take(before, at, place, value_kind)` for each value: kinds of the previous call (plus 1)
+  // and of the call, and the index of the value in the context.
   template <class Take>
   void for_each(std::uint32_t rank_class, Take take) const {
     const RankClass& made = tables_.classes[rank_class];
@@ -146,23 +146,23 @@ class SiteWalk {
     }
   }
 
-  // The sites of a context.
+  // Number of sites of a context.
   std::uint32_t places(std::uint32_t kind) const {
     return 1 + static_cast<std::uint32_t>(arguments_[kind].size());
   }
 
  private:
   const TraceTables& tables_;
-  std::vector<std::vector<ValueKind>> arguments_;  // of each kind: those in columns
+  std::vector<std::vector<ValueKind>> arguments_;  // by kind: those in columns
 };
 
-// The sites of the values of all ranks: ranks of a class have theirs in the same order.
+// The sites of the values of all ranks; ranks of a class have theirs in the same order.
 struct ValueSites {
   std::vector<std::vector<std::uint32_t>> of_class;
-  std::vector<ValueKind> kinds;  // of each site
+  std::vector<ValueKind> kinds;  // by site
 };
 
-// Makes tables.contexts too.
+// Also creates tables.contexts.
 ValueSites find_sites(const SiteWalk& walk, const RankPlaces& places,
                       const std::vector<RankValues>& values, TraceTables& tables) {
   const std::uint64_t width = std::uint64_t{tables.kinds_count} + 1;
@@ -186,7 +186,7 @@ ValueSites find_sites(const SiteWalk& walk, const RankPlaces& places,
                     of_rank.push_back(first_sites[context] + place);
                   });
   }
-  // The numbers that contexts and sites have in the file.
+  // The numbers of contexts and sites in the file.
   std::vector<std::uint32_t> order(first_sites.size());
   std::iota(order.begin(), order.end(), 0U);
   const std::vector<std::uint64_t>& keys = contexts.keys();
@@ -214,10 +214,10 @@ ValueSites find_sites(const SiteWalk& walk, const RankPlaces& places,
   return sites;
 }
 
-// Codes of volumes as numbers in the order of all that occur, where that makes them smaller.
+// Replaces codes of volumes by their ranks among all distinct ones, if that is smaller.
 class VolumeNumbers {
  public:
-  // A code plus 1, or 0 for none, becomes what place_of() takes.
+  // Replaces a code plus 1, or 0 for none, by the argument of place_of().
   void note(std::uint64_t& next) {
     if (next == 0) return;
     ++values_;
@@ -237,19 +237,19 @@ class VolumeNumbers {
     }
   }
 
-  // 1 plus what stands in columns for a code; 0 for none.
+  // The value in columns for a code; 0 for none.
   std::uint64_t place_of(std::uint64_t noted) const {
     return noted == 0 ? 0 : places_[static_cast<std::size_t>(noted - 1)] + 1;
   }
 
  private:
   NumberTable codes_;                  // by first use
-  std::vector<std::uint64_t> places_;  // of these: their numbers, or they themselves
+  std::vector<std::uint64_t> places_;  // by number: the value in columns
   std::uint64_t values_ = 0;
 };
 
-// Replaces the volumes of computations in the columns, site by site, by what stands for them at
-// this level of precision. Other values stay as they are.
+// Replaces the volumes of computations in the columns, site by site, by representatives at this
+// level of precision. Other values stay the same.
 void reduce_volumes(const Precision& precision, const TraceTables& tables, const SiteWalk& walk,
                     const RankPlaces& places, std::vector<RankValues>& values);
 
@@ -267,7 +267,7 @@ std::string encode_columns(std::vector<std::vector<std::uint64_t>> samples,
     Site& site = coded.sites[i];
     const std::vector<ValueCount>& counts = histogram.counts();
     if (!counts.empty()) site.value = counts.front().value;
-    // The largest number cannot be said in the table of sites.
+    // The largest number cannot be expressed in the table of sites.
     site.varies = counts.size() > 1 || site.value == kLargestValue;
     if (!site.varies) continue;
     site.value = varying.size();
@@ -313,7 +313,7 @@ std::string encode_columns(std::vector<std::vector<std::uint64_t>> samples,
 
 namespace {
 
-// The lines that the drawn volumes of a rank are.
+// The number of lines that the drawn volumes of a rank add.
 std::uint64_t drawn_lines(const RankColumn& column, std::uint32_t rank_class, const SiteWalk& walk,
                           std::uint64_t seed, const TraceTables& tables) {
   const SiteTable sites(tables);
@@ -433,8 +433,8 @@ std::string code_attributes(std::vector<RankValues> values, std::uint64_t block_
 
 namespace {
 
-// Before a call, 0 is not a volume and other values are 1 plus its code; the volume of a call that
-// is itself a computation is a zigzag, as all arguments are.
+// Before a call, 0 is no volume and other values are 1 plus its code; the volume of a call that is
+// itself a computation is a zigzag, like all arguments.
 constexpr std::uint64_t kNoVolume = 0;
 
 // The values of one site, in the order of ranks and calls.
@@ -444,7 +444,7 @@ struct ComputedSite {
   std::vector<std::size_t> ends = {};  // of each rank's values
   std::uint32_t last_rank = 0;
 
-  // Ranks come one after the other.
+  // Ranks must come one after the other.
   void add(std::uint32_t rank, std::uint64_t& value) {
     if (ends.empty() || rank != last_rank) ends.push_back(values.size());
     last_rank = rank;
@@ -459,7 +459,7 @@ std::uint64_t value_of(const Decimal& decimal, bool is_before_call) {
   return is_before_call ? code + 1 : code << 1;
 }
 
-// Values for each bin's volumes, by the choice; empty: one of them has no code.
+// Values for each bin's volumes, by choice; empty if one has no code.
 using BinValues = std::array<std::uint64_t, 3>;
 
 std::vector<BinValues> values_of(const Representatives& representatives, bool is_before_call) {
@@ -476,7 +476,7 @@ std::vector<BinValues> values_of(const Representatives& representatives, bool is
   return made;
 }
 
-// Which representative each volume has. `ends`: of the volumes of each rank.
+// The representative of each volume. `ends`: of the volumes of each rank.
 std::vector<Choice> choices_of(const std::vector<double>& volumes,
                                const std::vector<std::size_t>& ends, const Precision& precision,
                                Representatives& representatives) {
@@ -494,7 +494,7 @@ std::vector<Choice> choices_of(const std::vector<double>& volumes,
 }
 
 void reduce_site(ComputedSite& site, const Precision& precision) {
-  // Larger volumes do not fit into a decimal of a representative.
+  // Larger volumes exceed the decimals of representatives.
   constexpr double kLargest = 9e14;
   std::vector<double> volumes;
   for (const std::uint64_t* const value : site.values) {
@@ -535,7 +535,7 @@ void reduce_volumes(const Precision& precision, const TraceTables& tables, const
       take(here, site);
     });
   };
-  // Where there is none before a call, there is none with bounded levels either.
+  // With bounded levels, a call without a volume stays without one.
   const bool is_mean = precision.level == Precision::Level::mean;
   for (RankValues& rank : values) {
     for_each_volume(rank, [&](std::uint64_t& value, ComputedSite& site) {

@@ -18,7 +18,7 @@ namespace tisim::tit {
 
 namespace {
 
-// Bits that an item of a grammar takes once it is coded; measured.
+// Measured average size of a coded item of a grammar, in bits.
 constexpr double kBitsPerItem = 10;
 
 std::uint64_t scrambled(std::uint64_t a, std::uint64_t b) {
@@ -72,10 +72,10 @@ std::size_t distinct_calls(const RankPart& part, const ShapeUse& use,
   return numbers.size();
 }
 
-// The holes of calls that are to be in columns, so that few different calls are left.
+// The holes of calls to put in columns, so that few distinct calls remain.
 std::vector<std::uint32_t> columns_of_shape(const RankPart& part, const ShapeUse& use) {
-  constexpr std::size_t kFew = 64;   // different calls of a shape never take much room
-  constexpr std::size_t kOften = 8;  // calls that come again so often on average are repetitions
+  constexpr std::size_t kFew = 64;   // that many distinct calls of a shape never take much room
+  constexpr std::size_t kOften = 8;  // calls that recur this often on average count as repetitions
   constexpr std::size_t kMostHoles = 128;
   std::vector<std::uint32_t> columns;
   if (use.calls.size() <= kFew || use.calls.size() * kOften <= use.made) return columns;
@@ -96,7 +96,7 @@ std::vector<std::uint32_t> columns_of_shape(const RankPart& part, const ShapeUse
   return columns;
 }
 
-// For each call of the part, the holes that are to be in columns.
+// For each call of the part, the holes to put in columns.
 std::vector<std::vector<std::uint32_t>> choose_columns(const RankPart& part) {
   std::unordered_map<std::uint32_t, ShapeUse> shapes;
   std::vector<std::vector<std::uint32_t>> columns(part.calls().size());
@@ -120,7 +120,7 @@ std::vector<std::vector<std::uint32_t>> choose_columns(const RankPart& part) {
   return columns;
 }
 
-// Calls that are equal but for what is in columns become one; places in `calls` by first use.
+// Merges calls that are equal outside of columns; indices into `calls` by first use.
 class Places {
  public:
   Places(const RankPart& part, const std::vector<std::vector<std::uint32_t>>& columns,
@@ -154,7 +154,7 @@ class Places {
   }
   std::uint32_t of(Call call, std::vector<std::uint32_t> columns) {
     const auto next = static_cast<std::uint32_t>(program_.calls.size());
-    // Calls without columns are distinct already.
+    // Calls without columns are already distinct.
     if (!columns.empty()) {
       const auto known = kept_.emplace(Key{call.shape, call.numbers, call.attributes}, next);
       if (!known.second) return known.first->second;
@@ -167,7 +167,7 @@ class Places {
   const RankPart& part_;
   const std::vector<std::vector<std::uint32_t>>& columns_;
   RankProgram& program_;
-  std::vector<std::uint32_t> place_;  // of each call of the part
+  std::vector<std::uint32_t> place_;  // by call of the part
   std::unordered_map<std::uint64_t, std::uint32_t> volumes_;
   std::map<Key, std::uint32_t> kept_;
   std::uint32_t silent_call_ = kNone;
@@ -180,14 +180,14 @@ void put_arguments(const RankPart& part, std::uint32_t call,
   }
 }
 
-// Which steps of a part a call of the program stands for, to give it their attributes.
+// Maps the calls of the program to steps of a part, to give them the steps' attributes.
 class AttributeTrail {
  public:
   static constexpr std::size_t kNoStep = ~std::size_t{0};
 
   explicit AttributeTrail(const RankPart& part) : part_(part), is_on_(!part.marks().empty()) {}
 
-  // The next call of the program, at a place; its step, and that of the volume before it.
+  // Adds the next call of the program, at an index; its step, and that of the preceding volume.
   void add(std::uint32_t place, std::size_t step, std::size_t volume_step) {
     if (is_on_) calls_.push_back({place, step, volume_step});
   }
@@ -254,13 +254,13 @@ class AttributeTrail {
   std::vector<Made> calls_;
 };
 
-// The calls of a rank, and the volume before each: its code plus 1, or 0.
+// The calls of a rank, and the preceding volume of each: its code plus 1, or 0.
 struct CallsAndVolumes {
   std::vector<std::uint32_t> calls;
   std::vector<std::uint64_t> volumes;
 };
 
-// The program with its volumes in the column; lists its calls.
+// The program with its volumes in the column; also lists its calls.
 RankProgram with_column(const RankPart& part,
                         const std::vector<std::vector<std::uint32_t>>& columns,
                         KnownGrammars& grammars, CallsAndVolumes& listed) {
@@ -276,7 +276,7 @@ RankProgram with_column(const RankPart& part,
     program.values.reserve(fewest + 1);
   }
   AttributeTrail trail(part);
-  std::uint64_t waiting = 0;  // a volume's code plus 1
+  std::uint64_t waiting = 0;  // code of a volume, plus 1
   std::size_t volume_step = AttributeTrail::kNoStep;
   const auto put = [&](std::uint32_t place, std::size_t step) {
     listed.calls.push_back(place);
@@ -302,24 +302,24 @@ RankProgram with_column(const RankPart& part,
   return program;
 }
 
-// Estimated cost of a rank's volumes: in its column, their entropy by the calls around them, and
-// models of them.
+// Estimated cost of a rank's volumes: of the column, from their entropy given the adjacent calls
+// plus the models, and of the grammar.
 struct VolumeCosts {
   double column_bits = 0;
   double grammar_items = 0;
 };
 
-// None: there are too many different ones for a grammar.
+// nullopt: too many distinct volumes for a grammar.
 std::optional<VolumeCosts> measure_volumes(const CallsAndVolumes& listed, std::size_t volumes) {
-  constexpr std::size_t kMeasured = 4096;  // calls at the beginning that stand for all
+  constexpr std::size_t kMeasured = 4096;  // leading calls that represent all
   const std::size_t size = std::min(listed.calls.size(), kMeasured);
   const std::size_t most_different =
       16 + volumes * size / (listed.calls.size() * 16);  // in contexts
   std::size_t different = 0;
   constexpr double kBitsPerColumn = 160;
   constexpr double kBitsPerSite = 40;
-  // Minimum cost of a value in a column. All ranks share the models of columns: where each rank has
-  // one volume only, others have other ones.
+  // Minimum cost of a value in a column. All ranks share the models of columns: if each rank has a
+  // single volume, those of other ranks differ.
   constexpr double kLeastBitsPerValue = 1;
   struct Use {  // of a volume in a context
     std::uint32_t context;
@@ -331,7 +331,7 @@ std::optional<VolumeCosts> measure_volumes(const CallsAndVolumes& listed, std::s
   std::vector<Use> uses;
   std::vector<std::uint64_t> totals;   // of contexts
   std::vector<std::uint32_t> uses_of;  // of contexts
-  NumberTable pairs;                   // of uses, one behind the other
+  NumberTable pairs;                   // of consecutive uses
   std::uint64_t before = 0;
   std::uint64_t last_use = 0;
   for (std::size_t i = 0; i < size; ++i) {
@@ -355,7 +355,7 @@ std::optional<VolumeCosts> measure_volumes(const CallsAndVolumes& listed, std::s
     last_use = use;
   }
   double bits = 0;
-  double once = kBitsPerColumn;  // however many calls there are
+  double once = kBitsPerColumn;  // independent of the number of calls
   for (const Use& use : uses) {
     if (uses_of[use.context] == 1 && use.is_nothing) continue;
     const auto times = static_cast<double>(use.times);
@@ -363,19 +363,19 @@ std::optional<VolumeCosts> measure_volumes(const CallsAndVolumes& listed, std::s
     bits += times * std::max(each, kLeastBitsPerValue);
   }
   for (const std::uint32_t count : uses_of) once += count > 1 ? kBitsPerSite : 0;
-  // A volume with its call is a rule of two items where it comes again; behind one another they
-  // are items of rules wherever they do so for the first time.
+  // A volume with its call is a rule of two items if it recurs; consecutive ones are items of rules
+  // where they are first adjacent.
   const double scale = static_cast<double>(listed.calls.size()) / static_cast<double>(size);
   return VolumeCosts{once + scale * bits, scale * static_cast<double>(pairs.size()) +
                                               2 * static_cast<double>(uses.size())};
 }
 
-// The program with its volumes in the grammar; false when that takes more than `most_items`.
+// The program with its volumes in the grammar; returns false if that takes more than `most_items`.
 bool with_volumes_in_grammar(const RankPart& part,
                              const std::vector<std::vector<std::uint32_t>>& columns,
                              std::size_t most_items, RankProgram& program) {
   constexpr std::size_t kGlance = 256;
-  // A program shows its structure early: a grammar that grows on has none.
+  // A program shows its structure early: a grammar that keeps growing has none.
   constexpr std::size_t kEarly = 512;
   program.rank = part.rank();
   Places places(part, columns, program);
@@ -418,7 +418,7 @@ RankProgram program_of(const RankPart& part, bool volumes_in_column, KnownGramma
   if (!costs) return program;
   const double most =
       costs->column_bits / kBitsPerItem + static_cast<double>(program.grammar.items());
-  constexpr double kSmall = 1024;  // a small trace is tried in any case
+  constexpr double kSmall = 1024;  // a small trace is always tried
   RankProgram other;
   if (most <= 0 || costs->grammar_items > std::max(most, kSmall) ||
       !with_volumes_in_grammar(part, columns, static_cast<std::size_t>(most), other)) {

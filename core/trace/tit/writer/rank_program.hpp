@@ -1,4 +1,4 @@
-// The calls of one rank, and the program that is found in them.
+// The calls of one rank, and the program found in them.
 #pragma once
 
 #include <cstddef>
@@ -15,19 +15,18 @@ namespace tisim::tit {
 // An attribute and its value.
 using AttributeValue = std::pair<std::uint32_t, std::int64_t>;
 
-// A call as one rank makes it: its shape and the numbers of its holes.
+// A call of one rank: its shape and the numbers of its holes.
 struct Call {
   std::uint32_t shape = 0;
   std::vector<std::int64_t> numbers = {};
   std::vector<AttributeValue> attributes = {};  // fixed ones, ascending
 };
 
-// The calls of a rank in their order, and the volumes between them. A caller that makes equal calls
-// defines them once.
+// The calls of a rank in order, and the volumes between them. Equal calls are defined once.
 class RankPart {
  public:
   explicit RankPart(std::uint32_t rank) : rank_(rank) {}
-  // In the memory of a part that is not needed any more.
+  // Reuses the memory of a part that is no longer needed.
   RankPart(std::uint32_t rank, RankPart&& spare) : RankPart(std::move(spare)) {
     rank_ = rank;
     calls_.clear();
@@ -38,18 +37,18 @@ class RankPart {
 
   std::uint32_t rank() const { return rank_; }
 
-  // The number of a call, the next one from 0.
+  // Defines a call; returns its number, starting from 0.
   std::uint32_t define(Call call) {
     calls_.push_back(std::move(call));
     return static_cast<std::uint32_t>(calls_.size()) - 1;
   }
-  // The next call or computation has an attribute that Call::attributes does not name.
+  // Adds an attribute, not in Call::attributes, to the next call or computation.
   void attribute(std::uint32_t attribute, std::int64_t value) {
     marks_.push_back({steps_.size(), {attribute, value}});
   }
-  // A call is made.
+  // Adds a call.
   void make(std::uint32_t call) { steps_.push_back(call); }
-  // So much is computed; `volume` is a code (volume_code.hpp).
+  // Adds a computation; `volume` is a code (volume_code.hpp).
   void compute(std::uint64_t volume) {
     steps_.push_back(kVolume | static_cast<std::uint32_t>(volumes_.size()));
     volumes_.push_back(volume);
@@ -62,7 +61,7 @@ class RankPart {
   std::uint64_t volume_of(std::size_t step) const { return volumes_[steps_[step] & ~kVolume]; }
   std::size_t volumes() const { return volumes_.size(); }
 
-  // Attributes of steps, in their order.
+  // Attributes of steps, in order.
   struct Mark {
     std::size_t step;
     AttributeValue value;
@@ -70,7 +69,7 @@ class RankPart {
   const std::vector<Mark>& marks() const { return marks_; }
 
  private:
-  // Each step is the number of a call, or that of a volume with this bit set.
+  // Each step is the number of a call, or the number of a volume with this bit set.
   static constexpr std::uint32_t kVolume = std::uint32_t{1} << 31;
 
   std::uint32_t rank_;
@@ -80,19 +79,19 @@ class RankPart {
   std::vector<Mark> marks_;
 };
 
-// A rank's calls with their structure found: what classes are made of.
+// A rank's calls with their structure, from which classes are built.
 struct RankProgram {
   std::uint32_t rank = 0;
-  Grammar grammar;                                  // of places in `calls`
+  Grammar grammar;                                  // of indices into `calls`
   std::vector<Call> calls;                          // the distinct ones
-  std::vector<std::vector<std::uint32_t>> columns;  // of each: its holes that are in columns
-  bool has_volumes = false;                         // the volume before each call is in the column
-  std::uint64_t volumes = 0;                        // that are in the column
-  // Volumes as their codes plus 1, 0: none; arguments as they are.
+  std::vector<std::vector<std::uint32_t>> columns;  // by call: its holes that are in columns
+  bool has_volumes = false;                         // the column has the volume before each call
+  std::uint64_t volumes = 0;                        // in the column
+  // Volumes as their codes plus 1, 0: none; arguments unchanged.
   std::vector<std::uint64_t> values;
 
-  // Attributes in columns of each call and of the computation before it, ascending; empty when no
-  // call has one. Their values, call by call: those before it first; kNoAttribute: it has none.
+  // Attributes in columns of each call and of the computation before it, ascending; empty if no
+  // call has any. Their values, call by call, those before it first; kNoAttribute: none.
   struct Columns {
     std::vector<std::uint32_t> before;
     std::vector<std::uint32_t> at;
@@ -102,20 +101,20 @@ struct RankProgram {
 };
 constexpr std::int64_t kNoAttribute = std::numeric_limits<std::int64_t>::min();
 
-// Finds the structure. Volumes stand in the grammar where that takes less room, else in the column;
-// so do arguments that hardly repeat. `volumes_in_column`: they always stand there. `grammars`:
-// those of ranks before.
+// Finds the structure. Volumes are put in the grammar if that takes less room, else in the column,
+// like arguments that rarely repeat. `volumes_in_column`: always in the column. `grammars`: those
+// of earlier ranks.
 RankProgram program_of(const RankPart& part, bool volumes_in_column, KnownGrammars& grammars);
 RankProgram program_of(const RankPart& part);
 
-// Numbers for different things, by first use.
+// Numbers distinct keys by first use.
 
 // A hash table with linear probing.
 class NumberTable {
  public:
   NumberTable() : slots_(kFewestSlots) {}
 
-  // The number of a key, the next one from 0 if it is new.
+  // The number of a key; the next one from 0 if it is new.
   std::uint32_t number(std::uint64_t key) {
     const Slot* const slots = slots_.data();
     std::size_t at = place_of(key);
@@ -130,13 +129,13 @@ class NumberTable {
   }
 
   std::size_t size() const { return keys_.size(); }
-  // By their numbers.
+  // The keys in order of their numbers.
   const std::vector<std::uint64_t>& keys() const { return keys_; }
 
  private:
   static constexpr std::size_t kFewestSlots = 64;
 
-  // The key stands beside its number, so that a search waits for one look at memory.
+  // The key is stored next to its number, so that a search takes one memory access.
   struct Slot {
     std::uint64_t key = 0;
     std::uint32_t next = 0;  // the number plus 1; 0: free

@@ -7,8 +7,8 @@ namespace tisim::tit {
 
 namespace {
 
-// Ranks with equal keys are of one class. Negative ranks (any source and the like) are words of
-// their own: they are part of it.
+// Ranks with equal keys form a class. Negative ranks (any source and the like) are special values
+// and are part of the key.
 std::string key_of(const RankProgram& program, const std::vector<Shape>& shapes) {
   Bytes key;
   key.byte(program.has_volumes ? 1 : 0);
@@ -61,7 +61,7 @@ void HoleNumbers::add(std::int64_t number, std::int32_t rank,
 }
 
 Argument HoleNumbers::argument(bool alone) const {
-  // One rank alone shows no pattern; other classes do the same relative to their ranks.
+  // A single rank shows no pattern; other classes probably do the same relative to their ranks.
   if (alone && relative_ && first_ > 0) return {Mode::relative, first_ - rank_};
   if (constant_) return {Mode::constant, first_};
   if (relative_) return {Mode::relative, first_ - rank_};
@@ -183,7 +183,7 @@ void ClassBuilder::finish(TraceTables& tables, AttributeTables& attributes) {
 
 namespace {
 
-// A block of a column is at most about so many bytes; readers of many ranks have small buffers.
+// Maximum size of a column's block in bytes; readers of many ranks have small buffers.
 constexpr std::uint64_t kAllBlocks = std::uint64_t{64} << 20;
 constexpr std::uint64_t kLeastBlock = 512;
 constexpr std::uint64_t kMostBlock = 32 << 10;
@@ -239,7 +239,7 @@ std::uint32_t TraceWriter::text(const std::string& text) {
 }
 
 void TraceWriter::add(RankProgram program, std::string_view name, bool has_last_newline) {
-  // limit_depth() may leave 63 levels more than that, and read() refuses what is deeper.
+  // limit_depth() may leave 63 more levels, and read() refuses deeper grammars.
   program.grammar.limit_depth(kDeepestGrammar / 2);
   classes_.add(program);
   newlines_.push_back(has_last_newline ? 1 : 0);
@@ -252,7 +252,7 @@ void TraceWriter::add(RankProgram program, std::string_view name, bool has_last_
     values_.push_back({program.rank, program.volumes, std::move(program.values)});
   }
   if (program.attribute_values.empty()) return;
-  // Coded when it is known of which attribute each is.
+  // Coded once the attribute of each value is known.
   RankValues attributes{program.rank, 0, {}};
   for (const std::int64_t value : program.attribute_values) {
     attributes.values.push_back(static_cast<std::uint64_t>(value));

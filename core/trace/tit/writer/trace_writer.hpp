@@ -1,4 +1,4 @@
-// Writes a packed trace from the programs of its ranks; ranks that do the same become classes.
+// Writes a packed trace from the programs of its ranks; ranks that do the same form classes.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@
 
 namespace tisim::tit {
 
-// The numbers of one hole of a call on the ranks of a class. As long as they follow a rule, only
-// that is kept.
+// The numbers of one hole of a call on the ranks of a class. While they follow a rule, only the
+// rule is stored.
 class HoleNumbers {
  public:
   // Takes the number of the first rank.
@@ -27,7 +27,7 @@ class HoleNumbers {
   // Adds that of the next rank; `ranks` are those of the class, `before` of which precede it.
   void add(std::int64_t number, std::int32_t rank, const std::vector<std::int32_t>& ranks,
            std::size_t before);
-  // `alone`: the class has no further rank.
+  // `alone`: the class has no other rank.
   Argument argument(bool alone) const;
   const std::vector<std::int64_t>& all() const { return all_; }
 
@@ -39,18 +39,17 @@ class HoleNumbers {
   bool constant_ = true;
   bool relative_;
   bool exclusive_;
-  std::vector<std::int64_t> all_;  // once they follow no rule
+  std::vector<std::int64_t> all_;  // if they follow no rule
 };
 
-// Takes the programs of ranks, one after the other in ascending order, and makes the classes and
-// signatures of a file.
+// Takes the programs of ranks in ascending order and creates the classes and signatures of a file.
 class ClassBuilder {
  public:
-  // `shapes` must outlive it; it may grow meanwhile.
+  // `shapes` must outlive it; it may grow in the meantime.
   explicit ClassBuilder(const std::vector<Shape>& shapes) : shapes_(shapes) {}
 
   void add(const RankProgram& program);
-  // Makes tables.signatures, tables.classes and tables.class_of, and attributes.layouts and
+  // Creates tables.signatures, tables.classes and tables.class_of, and attributes.layouts and
   // attributes.classes.
   void finish(TraceTables& tables, AttributeTables& attributes);
 
@@ -61,9 +60,9 @@ class ClassBuilder {
     std::vector<std::vector<std::uint32_t>> columns;
     bool has_volumes = false;
     std::vector<std::int32_t> ranks;
-    std::vector<HoleNumbers> numbers;  // of each hole of each call
+    std::vector<HoleNumbers> numbers;  // by hole of each call
     std::vector<RankProgram::Columns> attributes;
-    std::vector<HoleNumbers> fixed;  // of each attribute of each call
+    std::vector<HoleNumbers> fixed;  // by attribute of each call
   };
 
   RankClass finish_class(Members& members, TraceTables& tables);
@@ -77,9 +76,9 @@ class ClassBuilder {
   std::map<std::string, std::uint32_t> layout_numbers_;
 };
 
-// Makes a packed trace from the programs of its ranks.
+// Creates a packed trace from the programs of its ranks.
 
-// Names of the sections that every file has, and of those that it has when they are needed.
+// Names of the sections that every file has, and of those added on demand.
 constexpr std::string_view kTraceSection = "trace";
 constexpr std::string_view kColumnsSection = "columns";
 constexpr std::string_view kValuesSection = "values";
@@ -88,24 +87,24 @@ class TraceWriter {
  public:
   explicit TraceWriter(std::uint32_t ranks);
 
-  // The number of a shape. `rank_holes`: bit i is set when its hole i takes a rank.
+  // The number of a shape. `rank_holes`: bit i is set if hole i takes a rank.
   std::uint32_t shape(const std::string& text, std::uint64_t rank_holes);
 
-  // The numbers of an attribute and of a text that attributes name. There are at most
+  // The numbers of an attribute and of a text that attributes refer to. There are at most
   // kMostAttributes attributes.
   std::uint32_t attribute(const Attribute& attribute);
   std::uint32_t text(const std::string& text);
 
-  // Volumes of computations before calls are numbers of histograms from now on, and drawn by the
-  // seed where the trace is read. No rank must have come.
+  // Makes volumes before calls numbers of histograms, from which readers draw with the seed. Call
+  // it before the first rank.
   void draw_volumes(std::uint64_t seed) { drawn_ = DrawnVolumes{{}, seed}; }
   bool draws_volumes() const { return drawn_.has_value(); }
   VolumeHistograms& histograms() { return drawn_->histograms; }
 
-  // The next rank; ranks come in ascending order from 0. `name` is its file's.
+  // Adds the next rank; ranks come in ascending order from 0. `name` is its file's.
   void add(RankProgram program, std::string_view name, bool has_last_newline);
 
-  // The whole file. `layout` says what is not of one rank; `others` are further sections.
+  // Returns the whole file. `layout`: data not specific to one rank; `others`: further sections.
   std::string finish(FileLayout layout, std::vector<Section> others = {});
 
  private:
@@ -121,7 +120,7 @@ class TraceWriter {
   std::vector<RankValues> attribute_values_;
   std::unordered_map<std::string, std::uint32_t> text_numbers_;
   std::vector<std::int64_t> newlines_;
-  // Names: shapes, the number of each rank's, and the numbers of its holes.
+  // Names: shapes, the shape number of each rank, and the numbers in its holes.
   std::vector<std::string> name_shapes_;
   std::vector<std::int64_t> name_of_;
   std::vector<std::vector<std::int64_t>> name_numbers_;

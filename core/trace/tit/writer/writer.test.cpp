@@ -1,4 +1,4 @@
-// Packed traces that are written class by class, and values of columns, coded.
+// Packed traces written class by class, and coded column values.
 #include <stdexcept>
 
 #include "core/packed_testing.hpp"
