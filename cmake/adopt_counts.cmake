@@ -1,5 +1,5 @@
-# The compiler looks for counts under the name of the object that it makes: those of the library
-# `counting` become those of `tisim_core`.
+# The compiler looks up counts by object name: rename those of the library `counting` to those of
+# `tisim_core`.
 file(GLOB_RECURSE files RELATIVE "${COUNTS}" "${COUNTS}/*.gcda")
 if(NOT files)
   message(WARNING "the training counted nothing; the core will be slower than it could be")

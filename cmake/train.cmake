@@ -1,11 +1,11 @@
-# Lays out the core by what it does in a training run (docs/adr/0022-trained-build.md): it is
-# compiled once to count which way branches go, replays made-up traces (cmake/training), and is then
-# compiled with these counts. Only GCC's are used; where there are none, it is compiled as ever.
+# Builds the core with profile-guided optimisation (docs/adr/0022-trained-build.md): it is compiled
+# once to count branch directions, replays synthetic traces (cmake/training), and is then compiled
+# with these counts. Only GCC's counts are used; without any, it is compiled as usual.
 set(counts "${CMAKE_BINARY_DIR}/counts")
 
 add_library(counting OBJECT ${core_sources})
 target_include_directories(counting PRIVATE core)
-# As the core itself, so that the counts fit.
+# The same options as the core, so that the counts fit.
 set_target_properties(counting PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
                       INTERPROCEDURAL_OPTIMIZATION OFF)
 target_compile_options(counting PRIVATE "-fprofile-generate=${counts}")
@@ -23,11 +23,11 @@ add_custom_command(
   DEPENDS training "${CMAKE_CURRENT_LIST_DIR}/adopt_counts.cmake"
   COMMENT "Counting which way branches go"
   VERBATIM)
-# After another training all is compiled anew; after a change of the core only what has changed.
+# New training sources recompile everything; a change of the core only the changed files.
 file(GLOB training_sources CONFIGURE_DEPENDS cmake/training/*)
 set_source_files_properties(${core_sources} PROPERTIES OBJECT_DEPENDS "${training_sources}")
 add_custom_target(counted DEPENDS "${counts}/adopted")
 add_dependencies(tisim_core counted)
-# What the training did not reach is compiled as if there were no counts.
+# Code that the training did not reach is compiled as if there were no counts.
 target_compile_options(tisim_core PRIVATE "-fprofile-use=${counts}" -fprofile-partial-training
                        -Wno-missing-profile)

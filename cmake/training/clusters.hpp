@@ -1,4 +1,4 @@
-// Clusters to train on: hosts on cables of their own, behind one backbone or with a limiter each.
+// Clusters for the training run: hosts with their own cables, behind one backbone or with limiters.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Programs to train with: texts of traces, with the patterns of codes that tisim is used for.
+// Programs for the training run: texts of traces with typical communication patterns.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Replays made-up traces on made-up clusters, while the compiler counts which way branches go
-// (docs/adr/0022-trained-build.md).
+// Replays synthetic traces on synthetic clusters while the compiler's instrumentation counts branch
+// directions (docs/adr/0022-trained-build.md).
 #include <cstdio>
 #include <exception>
 #include <numeric>

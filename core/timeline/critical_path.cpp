@@ -60,14 +60,14 @@ StatePaths::Node StatePaths::step(Node node, PathPart& part) const {
 
 std::vector<PathPart> StatePaths::path(std::int32_t rank, double time) const {
   std::vector<PathPart> parts;
-  // Ranks may wait for one another at one instant. Such a circle comes back to a place that is
-  // marked after 1, 2, 4... steps without a part (Brent).
+  // Ranks may wait for one another at the same time. Such a cycle returns to the place marked after
+  // 1, 2, 4... steps without a part (Brent).
   std::uint32_t marked = kNone;
   std::size_t steps = 0, most = 1;
   for (Node node = at(rank, time); !node.is_none();) {
     PathPart part;
     if (node.place == marked) {
-      const StateRow& row = state_at(node.place);  // what its rank did before decides
+      const StateRow& row = state_at(node.place);  // decided by the previous states of its rank
       part = {row.start, node.end, 0, row.rank, row.rank, row.line, row.state, row.kind};
       node = previous(node.place);
     } else {

@@ -1,4 +1,4 @@
-// Plays the events of a simulation to listeners, which write files or sum up.
+// Plays the events of a simulation back to listeners, which write files or compute sums.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +14,19 @@
 
 namespace tisim {
 
-// The words by which timelines call kinds of actions.
+// The names of action kinds in timelines.
 
-// The place of an action's word in `kind_names`.
+// The index of an action's name in `kind_names`.
 std::uint8_t name_of(const ActionStart& action);
 
-// As in a trace, where `nop` stands for those that do nothing: init, finalize, location, comm_size.
+// As in a trace, where `nop` represents those without effect: init, finalize, location, comm_size.
 const std::vector<std::string>& kind_names();
 
-// An action that has begun, with what has become known of it since.
+// An action that has begun, with the facts known so far.
 struct OpenAction {
   ActionStart start{};
-  double end = 0.0;           // seconds, once it is over
-  std::int64_t bytes = -1;    // of its message; of a collective those that the rank sends; -1: none
+  double end = 0.0;           // seconds, once it has ended
+  std::int64_t bytes = -1;    // of its message; bytes that the rank sends in a collective; -1: none
   std::int32_t peer = -1;     // the rank at the other end, the root of a collective; -1: none
   std::int32_t received = 0;  // messages that the rank has received in it
   bool open = false;
@@ -35,20 +35,20 @@ struct OpenAction {
   bool collective() const { return start.operation >= 0; }
 };
 
-// Events of a rank that a listener has no room for.
+// Reports events of a rank for which a listener has no room.
 struct UnknownRank : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// In place of a number of ranks.
+// Stands for any number of ranks.
 inline constexpr std::size_t kAnyRanks = std::numeric_limits<std::size_t>::max();
 
-// Receiver of played-back events, in the order in which they happened. An action ends before the
-// next one of its rank and level begins.
+// Receives played-back events in chronological order. An action ends before the next one of its
+// rank and level begins.
 class Listener {
  public:
   virtual ~Listener() = default;
-  // How many ranks it has room for. It is told nothing of others.
+  // Number of ranks it has room for. It is not notified of other ranks.
   virtual std::size_t ranks() const { return kAnyRanks; }
   virtual void begin(const OpenAction&) {}
   virtual void end(const OpenAction&) {}
@@ -58,17 +58,17 @@ class Listener {
   // `action`: the innermost one, or null.
   virtual void sent(const SentRecord&, const OpenAction* /*action*/) {}
   virtual void received(const MessageRecord&, const OpenAction* /*action*/) {}
-  virtual void lost(const MessageRecord&) {}                      // nobody received it
-  virtual void finish(std::int32_t /*rank*/, double /*time*/) {}  // its trace is over
+  virtual void lost(const MessageRecord&) {}                      // never received
+  virtual void finish(std::int32_t /*rank*/, double /*time*/) {}  // its trace has ended
 };
 
-// Knows which actions are open and what belongs to them, so that listeners need not. Promises every
-// listener the same events in the same order, however they are divided into batches, and no rank
-// that it has no room for.
+// Tracks the open actions and the events that belong to them on behalf of listeners. Guarantees
+// every listener the same events in the same order, independent of batch boundaries, and only for
+// ranks that it has room for.
 class Playback {
  public:
   void add(std::shared_ptr<Listener> listener) { listeners_.push_back(std::move(listener)); }
-  // Throws UnknownRank, before anything is played, when the records name a rank for which some
+  // Throws UnknownRank, before anything is played, if the records contain a rank for which some
   // listener has no room.
   void play(const Records& records);
 
@@ -80,11 +80,11 @@ class Playback {
   void received(const MessageRecord& record);
   OpenAction* innermost(std::int32_t rank);
   OpenAction* outermost(std::int32_t rank);
-  // The place of a rank, which is made if there is none yet.
+  // The slot of a rank, created on demand.
   static OpenAction& slot(std::vector<OpenAction>& actions, std::int32_t rank);
 
   std::vector<std::shared_ptr<Listener>> listeners_;
-  std::vector<OpenAction> outer_, inner_;  // of each rank, by level
+  std::vector<OpenAction> outer_, inner_;  // by rank, for each level
 };
 
 }  // namespace tisim

@@ -21,7 +21,7 @@ namespace tisim::test {
 
 namespace {
 
-// Listeners that were made for one rank.
+// Listeners with room for one rank.
 std::vector<std::shared_ptr<Listener>> listeners_of_one_rank() {
   const std::vector<std::int32_t> cpus = {1};
   const auto states = std::make_shared<States>();
@@ -71,7 +71,7 @@ std::string refusal(Playback& playback, const Records& records) {
 TEST("playback: no event is played of a rank that a listener has no room for") {
   for (const std::shared_ptr<Listener>& listener : listeners_of_one_rank()) {
     Playback playback;
-    playback.add(std::make_shared<ActionsCsv>());  // has room for any
+    playback.add(std::make_shared<ActionsCsv>());  // room for any rank
     playback.add(listener);
     for (const Records& records : events_of(0, 0)) playback.play(records);
     for (const std::int32_t rank : {1, -1, 1 << 30}) {
@@ -93,7 +93,7 @@ TEST("playback: without a limit all ranks are played") {
   CHECK_THROWS(playback.play(events_of(-1, 0)[0]), UnknownRank, "rank -1");
 }
 
-// Writes down what it is told: the line of an action, the number of a message.
+// Records its notifications: the line of an action, the number of a message.
 struct Told : Listener, StateSink {
   std::size_t ranks() const override { return kAnyRanks; }
   void begin(const OpenAction& action) override { add("begin", action.start.line); }
@@ -145,7 +145,7 @@ std::string events_between(double begin, double end) {
 }
 
 TEST("time window: whole actions that reach into it, and arrivals of messages that it has sent") {
-  // The second begins before the window, the fourth where it ends.
+  // The second action begins before the window, the fourth where it ends.
   CHECK(events_between(1.5, 2.5) ==
         "begin 2, sent 2, state 2, end 2, begin 3, sent 3, state 3, received 2, end 3, ");
   CHECK(events_between(3.25, 9.0) == "begin 4, sent 4, state 4, end 4, ");
@@ -197,7 +197,7 @@ TEST("a wait is due to what the late rank computes longer") {
 }
 
 TEST("a rank that waited itself is not the cause") {
-  // Rank 0 computes for long, 1 waits for it, and 2 for 1.
+  // Rank 0 computes for a long time, rank 1 waits for it, and rank 2 for rank 1.
   const std::vector<StateRow> states{
       state_of(1, State::compute, 0.0, 1.0), state_of(2, State::compute, 0.0, 2.0),
       state_of(0, State::compute, 0.0, 6.0), wait_of(1, 0, 1.0, 6.0),
@@ -210,12 +210,12 @@ TEST("a rank that waited itself is not the cause") {
       shares.begin(), shares.end(),
       [](const CauseShare& a, const CauseShare& b) { return a.seconds < b.seconds; });
   CHECK(most.row == 2);
-  CHECK(most.seconds == 5.0);  // the second of rank 1 cancels with one of rank 2
+  CHECK(most.seconds == 5.0);  // the second spent by rank 1 cancels with one of rank 2
   CHECK(causes.late_path(5).back() == 2);
 }
 
 TEST("equal computations on both paths cancel") {
-  // Both compute 10 s; 1 s before them is what rank 0 has more.
+  // Both compute for 10 s; the 1 s before is the difference of rank 0.
   const std::vector<StateRow> states{
       state_of(0, State::overhead, 0.0, 1.0),
       state_of(1, State::compute, 0.0, 10.0),

@@ -69,7 +69,7 @@ States::Collective& States::collective_of(const Membership& membership) {
   return calls.open[place];
 }
 
-// For as many as all sinks have room for.
+// The minimum over all sinks.
 std::size_t States::ranks() const {
   std::size_t room = kAnyRanks;
   for (const auto& sink : sinks_) room = std::min(room, sink->ranks());
@@ -131,7 +131,7 @@ void States::state(const StateRecord& state, const WaitRecord* wait, const OpenA
     whole.line = action->start.line;
   }
   if (whole.state == static_cast<std::uint8_t>(State::barrier)) {
-    // The barrier ends when the last rank enters it: what that rank did before decided when.
+    // The barrier ends when the last rank enters it: that rank's previous actions decided when.
     whole.cause = whole.peer =
         collective_of(memberships_[static_cast<std::size_t>(state.rank)]).last;
     whole.started = state.end;
@@ -146,10 +146,10 @@ void States::state(const StateRecord& state, const WaitRecord* wait, const OpenA
   rest.bytes = wait->bytes;
   rest.receives = wait->receives;
   rest.peer = wait->receives != 0 ? wait->source : wait->destination;
-  // A rank that is woken as the transfer starts, by the other side's answer, goes on waiting.
+  // A rank woken when the transfer starts, by the other side's answer, continues to wait.
   if (wait->started < state.end) {
     rest.started = wait->started;
-    // The call that a transfer waited for is the one at whose time it started.
+    // A transfer started at the time of the call that it waited for.
     const bool by_source = wait->started == wait->sent;
     rest.by_peer = static_cast<std::uint8_t>(by_source == (wait->receives != 0));
   }
@@ -188,7 +188,7 @@ States::WaitCause States::cause_in_collective(const StateRecord& state, const Wa
   const bool all_here = call.entered == action.start.members;
   if (flow == DataFlow::all_to_all) {
     if (all_here) return {call.last_entered, call.last, waits};
-    if (wait.started >= state.end) return {kNoTime, -1, State::transfer};  // the other is here
+    if (wait.started >= state.end) return {kNoTime, -1, State::transfer};  // the other rank is here
     return {state.end, wait.receives != 0 ? wait.source : wait.destination, waits};
   }
   if (flow == DataFlow::to_root && state.rank == call.root) {
@@ -196,7 +196,7 @@ States::WaitCause States::cause_in_collective(const StateRecord& state, const Wa
     return {state.end, wait.source, waits};
   }
   if (wait.receives == 0) {
-    // The root, which collects the data of the others, may enter later than they.
+    // The root, which collects the other ranks' data, may enter later than they do.
     if (flow != DataFlow::to_root || wait.destination != call.root)
       return {kNoTime, -1, State::transfer};
     return {call.root_entered, call.root, State::late_receiver};

@@ -1,4 +1,4 @@
-// Passes on what happens in a part of the time: whole actions that reach into it.
+// Forwards the events of a time window: whole actions that overlap it.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace tisim {
 
-// Stands between the events and a listener that is to know a part of the time only. Promises it
-// every action of a trace's line that reaches into that part, with all that belongs to it, and no
-// arrival of a message whose send it has not been told.
+// A filter between the events and a listener for part of the time. Guarantees every action of a
+// trace line that overlaps the window, with all that belongs to it, and no arrival of a message
+// whose send was not forwarded.
 class TimeWindow : public Listener, public StateSink {
  public:
   // `begin`, `end`: seconds.
@@ -45,16 +45,16 @@ class TimeWindow : public Listener, public StateSink {
     OpenAction action;
   };
   using Event = std::variant<Begin, End, Sent, Received, StateRow>;
-  // Facts about the action that a rank is in.
+  // What is known about the action that a rank is in.
   enum class Fate : std::uint8_t { hidden, unknown, shown };
   struct Rank {
     Fate fate = Fate::hidden;
-    std::vector<Event> waiting;  // of an action that may not reach into the part
+    std::vector<Event> waiting;  // of an action that may not overlap the window
   };
 
   Rank& of(std::int32_t rank);
   void take(Rank& rank, const Event& event);
-  // The action of the rank reaches into the part.
+  // The rank's action overlaps the window.
   void show(Rank& rank);
   void pass(const Event& event);
 
@@ -62,7 +62,7 @@ class TimeWindow : public Listener, public StateSink {
   std::shared_ptr<StateSink> states_;
   double begin_, end_;
   std::vector<Rank> ranks_;
-  std::unordered_set<std::int64_t> sent_;  // messages under way whose send was passed on
+  std::unordered_set<std::int64_t> sent_;  // messages in flight whose send was forwarded
 };
 
 }  // namespace tisim

@@ -8,7 +8,7 @@ namespace tisim {
 
 namespace {
 
-// Paths are followed so far back: the time for a run stays proportional to its waits.
+// Maximum number of steps of a path: keeps the time for a run proportional to its waits.
 constexpr int kMostSteps = 4096;
 
 }  // namespace
@@ -19,7 +19,7 @@ std::uint32_t WaitCauses::place_of(std::uint32_t row) const {
 
 std::uint32_t WaitCauses::place_in_rank(std::uint32_t row) const {
   const StateRow& state = states_[row];
-  // Several states without length may end at once.
+  // Several states of length 0 may end at once.
   for (auto node = paths_.at(state.rank, state.end); !node.is_none();
        node = paths_.previous(node.place))
     if (paths_.row_at(node.place) == row) return node.place;
@@ -39,7 +39,7 @@ void WaitCauses::walk(std::uint32_t place, std::vector<Part>& parts) const {
     node = paths_.step(node, part);
     if (part.start < part.end) parts.push_back({part.end - part.start, row, part.state, is_late});
   }
-  // In one state, or parted too long ago: what is left of the longer one.
+  // In the same state, or diverged too long ago: the rest of the longer path.
   const double rest = late.end - own.end;
   if (rest == 0.0) return;
   const std::uint32_t row =
@@ -48,12 +48,12 @@ void WaitCauses::walk(std::uint32_t place, std::vector<Part>& parts) const {
   parts.push_back({std::abs(rest), row, state, rest > 0.0});
 }
 
-// Shares of the parts that walk() has found.
+// Computes the shares of the parts found by walk().
 void WaitCauses::explain(Room& room) {
   room.shares.clear();
   std::vector<Part>& parts = room.parts;
-  // Parts in the same state cancel: in the order of their lengths, each is paired with the nearest
-  // shorter one of the other path.
+  // Parts in the same state cancel: in order of length, each is paired with the nearest shorter one
+  // of the other path.
   std::vector<Length>& order = room.order;
   order.clear();
   for (std::uint32_t i = 0; i < parts.size(); ++i)
@@ -74,8 +74,8 @@ void WaitCauses::explain(Room& room) {
     parts[open.back()].seconds = 0.0;
     open.pop_back();
   }
-  // The surplus of the waiting rank leaves the smallest of the rest unexplained. Most parts are
-  // cancelled: few are sorted again.
+  // The surplus of the waiting rank removes the smallest of the remaining parts. Most parts have
+  // cancelled, so few are sorted again.
   double spared = 0.0;
   order.clear();
   for (std::uint32_t i = 0; i < parts.size(); ++i) {

@@ -13,7 +13,7 @@ namespace tisim {
 // Occupies a single pointer: there may be a million readers, and few have pending operations.
 class PendingOps {
  public:
-  // Writes the operations of a line to `out`; keeps those that do not fit. Returns the number
+  // Writes operations of a line to `out`, keeping those that do not fit. Returns the number
   // written.
   std::size_t put(const Op* ops, std::size_t count, Op* out, std::size_t capacity) {
     const std::size_t fit = std::min(count, capacity);

@@ -1,4 +1,4 @@
-// Timelines as comma-separated values: a row an action, or a row a message.
+// Timelines as comma-separated values: one row per action, or one row per message.
 #pragma once
 
 #include "timeline/formats/text.hpp"
@@ -11,7 +11,7 @@ class ActionsCsv : public Writer {
   void end(const OpenAction& action) override;
 };
 
-// The timed trace of the literature: what each action was, and how long it took.
+// The timed trace of the literature: the actions and their durations.
 class TimedCsv : public Writer {
  public:
   TimedCsv();

@@ -8,7 +8,7 @@ namespace tisim {
 
 namespace {
 
-// Numbers that the header gives to events, types and the root container.
+// Numbers that the header assigns to events, types and the root container.
 enum Event : std::int32_t {
   kContainerType,
   kStateType,
@@ -55,7 +55,7 @@ void write_definition(Text& text, std::int32_t number, const Definition& definit
   text << "%EndEventDef\n";
 }
 
-// The name of the state of an action in SimGrid's replay; empty: it has none.
+// The name of an action's state in SimGrid's replay; empty if it has none.
 std::string_view state_name(const OpenAction& action) {
   if (action.start.idle != 0) return {};
   switch (role_of(action.kind())) {
@@ -105,7 +105,7 @@ std::string_view state_name(const OpenAction& action) {
   }
 }
 
-// Red, green and blue from 0 to 1: what SimGrid's output gives to each of its values.
+// Red, green and blue from 0 to 1, as in SimGrid's output for each of its values.
 std::string_view colour_of(std::string_view value) {
   static const std::map<std::string_view, std::string_view> colours = {
       {"smpi_replay_run_init", "0 1 0"},
@@ -207,7 +207,7 @@ void PajeWriter::received(const MessageRecord& message, const OpenAction* /*acti
 }
 
 void PajeWriter::end_links(std::int32_t rank, double time) {
-  // A rank's exchange with itself is not a message: it arrives when the call is over.
+  // A rank's exchange with itself is not a message: it arrives when the call ends.
   Started& waiting = waiting_[static_cast<std::size_t>(rank)];
   if (waiting.number > 0) write_end(std::exchange(waiting, {}), rank, time);
   std::vector<std::int64_t>& arrived = arrived_[static_cast<std::size_t>(rank)];

@@ -1,5 +1,5 @@
-// Timelines in the format of Paje, as SimGrid 3.32 writes them for a replay (tracing/smpi): a state
-// for each MPI call, with SimGrid's names, and a link for each message between two calls.
+// Timelines in Paje format, as written by SimGrid 3.32 for a replay (tracing/smpi): a state for
+// each MPI call, with SimGrid's names, and a link for each message between two calls.
 #pragma once
 
 #include <cstdint>
@@ -36,11 +36,11 @@ class PajeWriter : public Writer {
   void write_end(const Started& link, std::int32_t rank, double time);
   void write_key(const Started& link);
 
-  std::map<std::string_view, std::int32_t> values_;  // the number of each state's name
+  std::map<std::string_view, std::int32_t> values_;  // number of each state name
   std::int64_t links_ = 0;
-  std::vector<Started> waiting_;  // of each rank: the link of the send that it is in
-  std::unordered_map<std::int64_t, Started> under_way_;  // by the number of the message
-  std::vector<std::vector<std::int64_t>> arrived_;       // of each rank: messages of this action
+  std::vector<Started> waiting_;                         // by rank: the link of the current send
+  std::unordered_map<std::int64_t, Started> under_way_;  // by message number
+  std::vector<std::vector<std::int64_t>> arrived_;       // by rank: messages of the current action
 };
 
 }  // namespace tisim

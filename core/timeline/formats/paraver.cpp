@@ -120,7 +120,7 @@ const std::vector<ParaverCall>& paraver_calls() {
   static const std::vector<ParaverCall> calls = [] {
     std::vector<ParaverCall> made;
     for (const std::string& word : kind_names()) {
-      // Extrae has no number for iexscan, which is shown as the blocking one.
+      // Extrae has no number for iexscan, which is shown as the blocking exscan.
       auto call = calls_by_word().find(word);
       if (call == calls_by_word().end() && word.starts_with('i')) {
         call = calls_by_word().find(std::string_view(word).substr(1));
@@ -142,7 +142,7 @@ ParaverWriter::ParaverWriter(std::span<const std::int32_t> cpus, std::size_t win
   }
 }
 
-// Only lines that break the order of times need to be sorted.
+// Only lines out of chronological order need sorting.
 void ParaverWriter::end_line(std::int64_t time) {
   lines_text_ << '\n';
   if (time < newest_) {
@@ -203,7 +203,7 @@ void ParaverWriter::row(const StateRow& row) {
   wait(row.rank, end, 0, 0);
 }
 
-// Logical times are those of the calls, physical ones those of the transfer.
+// Logical times are those of the calls, physical times those of the transfer.
 void ParaverWriter::received(const MessageRecord& message, const OpenAction* action) {
   if (message.collective != 0 || action == nullptr) return;
   const std::int64_t sent = nanoseconds(message.sent);
@@ -213,11 +213,11 @@ void ParaverWriter::received(const MessageRecord& message, const OpenAction* act
   end_line(sent);
 }
 
-// The older half of the window once it is full.
+// Writes the older half of the window once it is full.
 std::string_view ParaverWriter::written(bool last) {
   const std::size_t count = in_order_.size() + others_.size();
   if (!last && count < window_) return text_.view();
-  // Lines of one time stay in the order in which they came.
+  // Lines with equal times keep their order.
   const auto before = [](const Line& a, const Line& b) {
     return a.time < b.time || (a.time == b.time && a.begin < b.begin);
   };

@@ -1,7 +1,7 @@
 // The records of a Paraver trace (.prv): states, events of MPI calls and wait states, messages.
 //
-// States, events and values are numbered as Extrae numbers them, so that Paraver's own
-// configurations work. Records are sorted by time as far as a bounded window allows.
+// States, events and values have Extrae's numbers, so that Paraver's own configurations work.
+// Records are sorted by time as far as a bounded window allows.
 #pragma once
 
 #include <cstdint>
@@ -15,29 +15,29 @@
 
 namespace tisim {
 
-// How Extrae numbers an MPI call.
+// Extrae's numbers for an MPI call.
 struct ParaverCall {
-  std::string_view name;  // in MPI; empty: it is not a call
+  std::string_view name;  // in MPI; empty: not a call
   std::int32_t type = 0;  // of the event
   std::int32_t value = 0;
-  std::int32_t state = 0;  // of a rank that is in it and does not compute
+  std::int32_t state = 0;  // of a rank in the call that does not compute
 };
-// By place in `kind_names`.
+// Indexed like `kind_names`.
 const std::vector<ParaverCall>& paraver_calls();
 
-// Event types of collectives, as Extrae writes them: bytes, whether the rank is the root, and a
-// number of the communicator.
+// Extrae's event types for collectives: bytes, whether the rank is the root, and a number of the
+// communicator.
 inline constexpr std::int32_t kParaverSendSize = 50100001;
 inline constexpr std::int32_t kParaverReceiveSize = 50100002;
 inline constexpr std::int32_t kParaverRoot = 50100003;
 inline constexpr std::int32_t kParaverCommunicator = 50100004;
 
-inline constexpr std::int32_t kParaverWaitState = 91000001;  // value: place in `state_names`
-inline constexpr std::int32_t kParaverCause = 91000002;      // value: the rank, from 1
+inline constexpr std::int32_t kParaverWaitState = 91000001;  // value: index in `state_names`
+inline constexpr std::int32_t kParaverCause = 91000002;      // value: the rank, counted from 1
 
 class ParaverWriter : public Writer, public StateSink {
  public:
-  // `cpus`: the number of each rank's processor, from 1. `window`: records that are sorted.
+  // `cpus`: each rank's processor, counted from 1. `window`: number of records kept for sorting.
   ParaverWriter(std::span<const std::int32_t> cpus, std::size_t window);
 
   std::size_t ranks() const override { return places_.size(); }
@@ -47,7 +47,7 @@ class ParaverWriter : public Writer, public StateSink {
   void row(const StateRow& row) override;
   std::string_view written(bool last) override;
 
-  // Records that came too late for the window, and belong before some that have been written.
+  // Records that were too late for the window and belong before records already written.
   std::string_view late() const { return late_text_.view(); }
   void clear_late() { late_text_.clear(); }
 
@@ -62,17 +62,17 @@ class ParaverWriter : public Writer, public StateSink {
   std::string_view text_of(const Line& line) const {
     return lines_text_.view().substr(line.begin, line.size);
   }
-  // The line that has been written since `begin_` is complete.
+  // Completes the line written since `begin_`.
   void end_line(std::int64_t time);
   void call(const ActionStart& start, double time, const ParaverCall& call, std::int32_t value);
   void wait(std::int32_t rank, std::int64_t time, std::int32_t state, std::int32_t cause);
 
-  std::vector<std::string> places_;  // of each rank: processor:application:task:thread:
+  std::vector<std::string> places_;  // by rank: processor:application:task:thread:
   std::size_t window_;
   Text lines_text_, late_text_;
-  std::size_t begin_ = 0;                // in `lines_text_`, of the line that is being written
-  std::vector<Line> in_order_, others_;  // what waits to be written: sorted by time, and the rest
-  std::int64_t newest_ = 0;              // the time of the last record that has been written
+  std::size_t begin_ = 0;                // of the current line in `lines_text_`
+  std::vector<Line> in_order_, others_;  // unwritten lines: sorted by time, and the rest
+  std::int64_t newest_ = 0;              // the time of the last record written
 };
 
 }  // namespace tisim

@@ -57,7 +57,7 @@ constexpr std::uint64_t kProcess = 1;
 constexpr std::uint64_t kLoads = 2;
 constexpr std::uint64_t kFirstRank = 16;
 
-constexpr std::uint64_t kExplicitOrder = 3;  // of the tracks under a track
+constexpr std::uint64_t kExplicitOrder = 3;  // of the child tracks of a track
 
 std::uint64_t track_of(std::int32_t rank) { return kFirstRank + static_cast<std::uint64_t>(rank); }
 
@@ -82,7 +82,7 @@ PerfettoWriter::PerfettoWriter(std::string_view title, const std::vector<std::st
   }
 }
 
-// All names are interned in the first packet, which the others refer to.
+// All names are interned in the first packet, to which the others refer.
 void PerfettoWriter::write_names() {
   begin_packet();
   const auto intern = [this](std::uint32_t field, std::uint64_t number, std::string_view name) {
@@ -176,7 +176,7 @@ void PerfettoWriter::end(const OpenAction& action) {
   std::vector<std::int64_t>& arrived = track.arrived;
   if (action.kind() == Kind::nop && track.holds && arrived.empty() &&
       action.end == action.start.time) {
-    track.holds = false;  // there is nothing to be seen
+    track.holds = false;  // nothing would be visible
     return;
   }
   write_held_begin(rank);
@@ -190,7 +190,7 @@ void PerfettoWriter::end(const OpenAction& action) {
   finish_event(kEnd, track_of(rank), action.end);
 }
 
-// The arrow begins at the send, whose beginning has been held back for that.
+// The arrow begins at the send, whose start was held back for this.
 void PerfettoWriter::sent(const SentRecord& record, const OpenAction* /*action*/) {
   Track& track = tracks_[static_cast<std::size_t>(record.source)];
   if (!track.holds) {
@@ -265,7 +265,7 @@ using File = std::unique_ptr<std::FILE, CloseFile>;
   throw std::runtime_error("is not a timeline of Perfetto, or damaged");
 }
 
-// Fields of a message, one after the other.
+// Iterates over the fields of a message.
 class Fields {
  public:
   explicit Fields(std::string_view bytes) : rest_(bytes) {}
@@ -321,7 +321,7 @@ class Fields {
 enum class PacketKind : std::uint8_t { other, begin, end };
 
 struct Packet {
-  std::string_view bytes;  // with its head
+  std::string_view bytes;  // including its header
   PacketKind kind = PacketKind::other;
   std::uint64_t track = 0, time = 0;
 };
@@ -333,7 +333,7 @@ class PacketReader {
     if (!file_) fail_thinning(path);
   }
 
-  // False: there are no more.
+  // Returns false if there are no more.
   bool next(Packet& packet) {
     const int tag = std::getc(file_.get());
     if (tag == EOF) return false;
@@ -376,13 +376,13 @@ class PacketReader {
 
 constexpr std::uint64_t kOpen = std::numeric_limits<std::uint64_t>::max();
 
-// Slices, in the order of their beginnings.
+// Slices, in order of their starts.
 struct Slice {
   std::uint64_t length = kOpen;  // ns
   std::uint32_t bytes = 0;
 };
 
-// The slices that are open, by track.
+// Open slices by track.
 using OpenSlices = std::unordered_map<std::uint64_t, std::vector<std::uint32_t>>;
 
 std::vector<Slice> slices_of(const std::string& path) {
@@ -408,7 +408,7 @@ std::vector<Slice> slices_of(const std::string& path) {
   return slices;
 }
 
-// Lengths of slices are counted by their binary exponent and this many bits behind it.
+// Lengths of slices are counted by their binary exponent and this many following bits.
 constexpr unsigned kBits = 3;
 
 unsigned place_of(std::uint64_t length) {

@@ -1,4 +1,4 @@
-// Timelines in Perfetto's format, a protocol buffer, and thinned ones.
+// Timelines in Perfetto's format, which is a protocol buffer, and the thinning of such timelines.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@
 
 namespace tisim {
 
-// The wire format of protocol buffers: fields as numbers, a tag before each.
+// The wire format of protocol buffers: numbered fields, each after a tag.
 
-// A message that is being written, from its end to its beginning: so the length of what it
-// contains is known when it is its turn. Fields may stand in any order.
+// A message written from its end to its beginning, so that the length of nested content is known
+// when its header is written. Fields may be in any order.
 class ProtoMessage {
  public:
   ProtoMessage& number(std::uint32_t field, std::uint64_t value) {
@@ -41,7 +41,7 @@ class ProtoMessage {
     return *this;
   }
 
-  // Makes a message, a field of another, of all that was written since there were `before` bytes.
+  // Turns everything written since the size was `before` into a message field.
   ProtoMessage& enclose(std::uint32_t field, std::size_t before) {
     reserve();
     varint(size() - before);
@@ -57,7 +57,7 @@ class ProtoMessage {
   template <class Value>
   ProtoMessage& eight(std::uint32_t field, Value value) {
     reserve();
-    begin_ -= sizeof value;  // little-endian, as the machines that tisim runs on
+    begin_ -= sizeof value;  // little-endian, like the machines tisim runs on
     std::memcpy(bytes_.get() + begin_, &value, sizeof value);
     varint(std::uint64_t{field} << 3 | 1U);
     return *this;
@@ -70,7 +70,7 @@ class ProtoMessage {
     for (; value >= 128; value >>= 7) *out++ = static_cast<char>(value | 128U);
     *out = static_cast<char>(value);
   }
-  // Room for two numbers and `count` bytes.
+  // Reserves room for two numbers and `count` bytes.
   void reserve(std::size_t count = 0) {
     if (begin_ < count + 20) grow(count + 20);
   }
@@ -85,17 +85,16 @@ class ProtoMessage {
 
   std::unique_ptr<char[]> bytes_;
   std::size_t capacity_ = 0;
-  std::size_t begin_ = 0;  // of what has been written
+  std::size_t begin_ = 0;  // of the data
 };
 
-// Timelines for ui.perfetto.dev: a track a rank, collectives over the messages that they are made
-// of, arrows from sends to receives, wait states inside the calls that wait.
+// Timelines for ui.perfetto.dev: one track per rank, collectives above the messages that implement
+// them, arrows from sends to receives, wait states inside the waiting calls.
 //
-// Numbers of fields are those of Perfetto's public protos, version 31 and later. Trace Processor
-// sorts packets by time and keeps the order of those at one time; so what encloses something is
-// always written before it.
+// Field numbers are those of Perfetto's public protos, version 31 and later. Trace Processor sorts
+// packets by time and keeps the order of equal times, so enclosing slices are always written first.
 
-// Writes events as they are played to it; what has been written can be taken at any time.
+// Writes events as they are played back; the output can be taken at any time.
 class PerfettoWriter : public Writer, public StateSink {
  public:
   // `ranks`: the name of each rank's track.
@@ -108,49 +107,48 @@ class PerfettoWriter : public Writer, public StateSink {
   void received(const MessageRecord& message, const OpenAction* action) override;
   void row(const StateRow& row) override;
 
-  // An activity of a track, counted as the ranks are, for some time; slices of a track do not nest.
+  // An activity on a track, with tracks numbered like ranks; slices of a track do not nest.
   void slice(std::int32_t track, std::string_view name, std::int64_t line, double begin,
              double end);
 
-  // A track of numbers over time: each value holds from its time on.
+  // A counter track: each value applies from its time on.
   void counter(std::string_view name, std::string_view unit, std::span<const double> times,
                std::span<const double> values);
 
  private:
   struct Track {
-    // A send whose message is not known yet, or a `nop`, which is shown only if it takes time.
+    // A send whose message is not known yet, or a `nop`, shown only if it takes time.
     OpenAction held;
     bool holds = false;
-    std::vector<std::int64_t> arrived;  // messages that the open action has received
+    std::vector<std::int64_t> arrived;  // messages received by the open action
   };
   static constexpr std::int64_t kNoArrow = -1;
 
   void write_names();
-  // Each packet is begun, its contents are written, and it is finished as what it is.
+  // To write a packet: begin it, write its contents, and finish it with its type.
   void begin_packet() { packet_.clear(); }
   void finish_track(std::uint64_t id);
   void finish_event(std::uint32_t type, std::uint64_t track, double time);
   void finish_packet();
   void annotate(std::uint32_t name, std::int64_t value);
   void write_begin(const OpenAction& action, std::int64_t message);
-  // Writes the beginning of an action that was held back, if there is one.
+  // Writes the start of an action that was held back, if any.
   void write_held_begin(std::int32_t rank);
 
   std::vector<Track> tracks_;  // of each rank
   std::uint64_t counters_ = 0;
-  std::unordered_set<std::int64_t> arrowless_;  // messages under way that no action sends
+  std::unordered_set<std::int64_t> arrowless_;  // messages in flight that no action sends
   ProtoMessage packet_;                         // scratch
 };
 
-// Makes a timeline of Perfetto smaller, by leaving out its short slices.
+// Shrinks a Perfetto timeline by leaving out its short slices.
 
-// Copies what `PerfettoWriter` has written so far, without the slices that are shorter than
-// `shortest` ns. Slices that have not ended, and whatever is not a slice, are kept; so is the
-// order. Throws std::system_error when a file cannot be read or written, std::runtime_error when
-// the first is no such timeline.
+// Copies the output of `PerfettoWriter` without the slices shorter than `shortest` ns. Unfinished
+// slices and other packets are kept, and so is the order. Throws std::system_error if a file cannot
+// be read or written, std::runtime_error if the input is not such a timeline.
 void thin_perfetto(const std::string& from, const std::string& to, std::uint64_t shortest);
 
-// The length of slices, in ns, for which `thin_perfetto` leaves `size` bytes of slices or less.
+// The minimum slice length, in ns, for which `thin_perfetto` keeps at most `size` bytes of slices.
 std::uint64_t shortest_perfetto_slice(const std::string& path, std::uint64_t size);
 
 }  // namespace tisim

@@ -1,4 +1,4 @@
-// Timelines as rows of fixed size, which Python takes as arrays.
+// Timelines as rows of fixed size, which Python uses as arrays.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ struct ActionRow {
   std::int32_t rank, peer;
   std::uint32_t line;
   std::uint16_t comm;
-  std::uint8_t kind;  // a place in `kind_names`
+  std::uint8_t kind;  // index in `kind_names`
 };
 
-// An action of level 0 that is over.
+// The row of a completed action of level 0.
 ActionRow action_row(const OpenAction& action);
 
 class ActionRows : public Writer {

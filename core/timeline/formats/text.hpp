@@ -1,4 +1,4 @@
-// Bytes that a listener has written and nobody has taken yet.
+// Bytes that a listener has written and that have not been taken yet.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ std::string_view bytes_of(const Values& values) {
 class Text {
  public:
   Text& operator<<(std::string_view text) {
-    if (text.empty()) return *this;  // which may be nowhere
+    if (text.empty()) return *this;  // its data may be null
     std::memcpy(room(text.size()), text.data(), text.size());
     used_ += text.size();
     return *this;
@@ -38,10 +38,10 @@ class Text {
   Text& operator<<(std::int64_t number) { return convert(number); }
   Text& operator<<(std::int32_t number) { return convert(number); }
   Text& operator<<(std::uint32_t number) { return convert(number); }
-  // The fewest digits that give the same number when they are read.
+  // The shortest decimal that reads back as the same number.
   Text& operator<<(double number) { return convert(number); }
 
-  // Seconds with that many digits after the point.
+  // Seconds with `kDigits` digits after the point.
   template <int kDigits = 9>
   Text& seconds(double time) {
     constexpr std::int64_t kUnit = kDigits == 9 ? 1'000'000'000 : 1'000'000'000'000;
@@ -66,7 +66,7 @@ class Text {
     used_ += sizeof row;
   }
 
-  // Seven bits a byte, the lowest first; the highest bit says that more follow.
+  // Seven bits a byte, low bits first; the high bit marks that more bytes follow.
   Text& varint(std::uint64_t number) {
     char* to = room(10);
     for (; number >= 0x80; number >>= 7, ++used_) {
@@ -76,7 +76,7 @@ class Text {
     ++used_;
     return *this;
   }
-  // Replaces bytes that have been written.
+  // Overwrites bytes already written.
   void overwrite(std::size_t at, std::string_view bytes) {
     std::memcpy(bytes_.get() + at, bytes.data(), bytes.size());
   }
@@ -95,7 +95,7 @@ class Text {
     return *this;
   }
 
-  // Where the next `count` bytes go.
+  // Reserves the next `count` bytes and returns their address.
   char* room(std::size_t count) {
     if (used_ + count > capacity_) grow(count);
     return bytes_.get() + used_;
@@ -116,7 +116,7 @@ class Text {
 // A listener whose output is a sequence of bytes.
 class Writer : public Listener {
  public:
-  // The bytes that have been written and not been cleared; `last`: nothing more will be recorded.
+  // The bytes written and not cleared; `last`: nothing more will be recorded.
   virtual std::string_view written(bool /*last*/) { return text_.view(); }
   void clear() { text_.clear(); }
 

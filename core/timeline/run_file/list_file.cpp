@@ -13,7 +13,7 @@ constexpr std::size_t kReference = 4;
 
 }  // namespace
 
-// Fills up with zeros until the size is `rest` more than a multiple of `to`.
+// Pads with zeros until the size modulo `to` is `rest`.
 void FlatBuffer::align(std::size_t to, std::size_t rest) {
   while (bytes_.size() % to != rest) bytes_.push_back(0);
 }
@@ -21,10 +21,10 @@ void FlatBuffer::align(std::size_t to, std::size_t rest) {
 void FlatBuffer::append(std::uint64_t value, std::size_t size) {
   const std::size_t at = bytes_.size();
   bytes_.resize(at + size);
-  std::memcpy(bytes_.data() + at, &value, size);  // little-endian, as the machines tisim runs on
+  std::memcpy(bytes_.data() + at, &value, size);  // little-endian, like the machines tisim runs on
 }
 
-// Lets a reference lead to the end of what has been written.
+// Makes a reference point to the end of the data written so far.
 void FlatBuffer::refer(std::size_t from) {
   const auto distance = static_cast<std::uint32_t>(bytes_.size() - from);
   std::memcpy(bytes_.data() + from, &distance, sizeof distance);
@@ -32,7 +32,7 @@ void FlatBuffer::refer(std::size_t from) {
 
 std::vector<std::size_t> FlatBuffer::table(std::size_t referred_at,
                                            std::initializer_list<Field> fields) {
-  // Before the table, where each of its fields stands: 0, where it has none of a number.
+  // The offset of each field by number, before the table; 0 for missing ones.
   std::size_t numbers = 0;
   std::size_t size = kReference;
   for (const Field& field : fields) {
@@ -98,7 +98,7 @@ namespace {
 constexpr std::string_view kArrowMagic = "ARROW1";
 constexpr std::size_t kColumnAlignment = 8;
 constexpr std::uint32_t kContinues = 0xffffffffU;
-// As the schemas of Arrow number them: Schema.fbs, Message.fbs, File.fbs.
+// Numbers from Arrow's schemas: Schema.fbs, Message.fbs, File.fbs.
 constexpr std::uint64_t kVersion5 = 4;
 constexpr std::uint64_t kOfSchema = 1;
 constexpr std::uint64_t kOfRecordBatch = 3;
@@ -107,7 +107,7 @@ constexpr std::uint64_t kReal = 3;
 constexpr std::uint64_t kList = 12;
 constexpr std::uint64_t kStruct = 13;
 
-// A column's name and type; the references to its type and to the columns that it consists of.
+// A column's name and type; returns the references to its type and to its child columns.
 std::pair<std::size_t, std::size_t> write_column(FlatBuffer& to, std::size_t referred_at,
                                                  std::string_view name, std::uint64_t type) {
   const auto places = to.table(
@@ -188,7 +188,7 @@ ListFile::Places ListFile::write(std::span<const std::string_view> columns,
   std::vector<ArrowNode> nodes;
   std::vector<ArrowBuffer> buffers;
   std::int64_t body = 0;
-  // Every column has a bitmap of what is missing, which is empty: nothing is.
+  // Every column has a bitmap of missing values, which is empty: no value is missing.
   const auto add_node = [&](std::int64_t length) {
     nodes.push_back({length});
     buffers.push_back({body, 0});

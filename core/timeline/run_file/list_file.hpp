@@ -1,4 +1,4 @@
-// Lists in the Arrow IPC format: flat buffers of its metadata, the file.
+// Lists in the Arrow IPC format: FlatBuffers for its metadata, and the file.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@
 
 namespace tisim {
 
-// FlatBuffers, in which Arrow writes what it says of its columns.
+// FlatBuffers, the format of Arrow's metadata.
 
-// Is written from its beginning to its end: a table before what it refers to. Begins at a multiple
-// of eight bytes.
+// Written from beginning to end: a table before the data it refers to. Begins at a multiple of
+// eight bytes.
 class FlatBuffer {
  public:
-  // A field of a table: its number there, its bytes (8, 4, 2 or 1) and its value. Larger ones stand
-  // before smaller ones.
+  // A field of a table: its number there, its size in bytes (8, 4, 2 or 1) and its value. Larger
+  // fields must come before smaller ones.
   struct Field {
     std::uint16_t number;
     std::uint16_t size;
@@ -30,19 +30,19 @@ class FlatBuffer {
 
   FlatBuffer() : bytes_(4) {}
 
-  // Where the first reference stands, to the table that everything begins with.
+  // Position of the first reference, to the root table.
   static constexpr std::size_t kRoot = 0;
 
-  // Targets of references. A table: the places of those of its fields that are references, in the
-  // order in which they are given.
+  // Writes the target of a reference. For a table, returns the positions of its fields that are
+  // references, in the given order.
   std::vector<std::size_t> table(std::size_t referred_at, std::initializer_list<Field> fields);
   void text(std::size_t referred_at, std::string_view text);
-  // Numbers of structs, as bytes; `count` structs.
+  // Structs of numbers, as bytes; `count` structs.
   void structs(std::size_t referred_at, std::size_t count, std::string_view bytes);
-  // Where the references stand.
+  // Writes a vector of references and returns their positions.
   std::vector<std::size_t> references(std::size_t referred_at, std::size_t count);
 
-  // Ends at a multiple of eight bytes.
+  // Pads to a multiple of eight bytes.
   std::string_view finish();
 
  private:
@@ -61,22 +61,22 @@ struct ListColumn {
   std::size_t size;  // bytes
 };
 
-// Writes record batches: columns of numbers, and then one column of lists, whose elements have
-// several fields. Columns begin at multiples of eight bytes, so that they are read in place.
+// Writes record batches: columns of numbers followed by one column of lists, whose elements have
+// several fields. Columns begin at multiples of eight bytes, so that they can be read in place.
 class ListFile {
  public:
   ListFile(std::vector<ListColumn> columns, const char* lists, std::vector<ListColumn> fields);
 
-  // Where the columns stand in the file, the offsets of the lists after them, then the fields.
+  // File offsets of the columns, followed by the offsets of the lists and the fields.
   using Places = std::vector<std::size_t>;
-  // All as bytes. `offsets`: where the list of each row begins, and one more.
+  // All as bytes. `offsets`: start of the list of each row, and one more.
   Places write(std::span<const std::string_view> columns, std::span<const std::int32_t> offsets,
                std::span<const std::string_view> fields);
-  // No batch follows.
+  // Call when no batch follows.
   void finish();
 
   std::size_t batches() const { return blocks_.size(); }
-  // The bytes that have been written and not been cleared.
+  // The bytes written and not cleared.
   std::string_view written() const { return text_.view(); }
   void clear();
 
@@ -89,7 +89,7 @@ class ListFile {
 
   std::size_t place() const { return before_ + text_.size(); }
   void write_schema(FlatBuffer& to, std::size_t referred_at) const;
-  // A message's metadata, without its body.
+  // Writes a message's metadata, without its body.
   void write_message(std::string_view metadata);
   void pad();
 
@@ -97,7 +97,7 @@ class ListFile {
   const char* lists_;
   std::vector<ListColumn> fields_;
   std::vector<Block> blocks_;
-  std::size_t before_ = 0;  // bytes that have been taken
+  std::size_t before_ = 0;  // bytes already taken
   Text text_;
 };
 

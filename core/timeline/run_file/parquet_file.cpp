@@ -32,11 +32,11 @@ class BitPacker {
  private:
   Text& to_;
   std::uint64_t waiting_ = 0;
-  unsigned used_ = 0;  // bits of it
+  unsigned used_ = 0;  // number of bits in use
 };
 
-// Numbers that differ are packed in groups of so many; a shorter run of the same number is not
-// worth its header.
+// Distinct numbers are packed in groups of this size; a shorter run of equal numbers is not worth a
+// header.
 constexpr std::size_t kPackedGroup = 8;
 
 void write_packed(Text& to, std::span<const std::uint32_t> values, unsigned bits) {
@@ -49,7 +49,7 @@ void write_packed(Text& to, std::span<const std::uint32_t> values, unsigned bits
   packer.flush();
 }
 
-// Blocks and their parts of differences.
+// Sizes of blocks of differences, and of their parts.
 constexpr std::size_t kDeltas = 128;
 constexpr std::size_t kParts = 4;
 constexpr std::size_t kOfPart = kDeltas / kParts;
@@ -96,12 +96,12 @@ void write_all_deltas(Text& to, std::span<const Value> values) {
 }  // namespace
 
 void write_hybrid(Text& to, std::span<const std::uint32_t> values, unsigned bits) {
-  std::size_t packed = 0;  // from here on values wait to be packed
+  std::size_t packed = 0;  // values from here on are still to be packed
   for (std::size_t at = 0; at < values.size();) {
     std::size_t stop = at + 1;
     while (stop < values.size() && values[stop] == values[at]) ++stop;
     if (stop - at < kPackedGroup) {
-      at = std::min(at + kPackedGroup, values.size());  // a whole group, unless it is the last one
+      at = std::min(at + kPackedGroup, values.size());  // a whole group, unless it is the last
       continue;
     }
     write_packed(to, values.subspan(packed, at - packed), bits);
@@ -121,7 +121,7 @@ void write_deltas(Text& to, std::span<const std::uint64_t> values) { write_all_d
 namespace {
 
 constexpr std::string_view kParquetMagic = "PAR1";
-// A dictionary of more values than this is hardly smaller than the values. Of a block of 2^17 rows.
+// A larger dictionary is hardly smaller than the values. For a block of 2^17 rows.
 constexpr std::size_t kMostDistinct = 1 << 15;
 constexpr int kDataPage = 0;
 constexpr int kDictionaryPage = 2;
@@ -301,7 +301,7 @@ void ParquetFile::write_footer() {
     to.int64(3, static_cast<std::int64_t>(block.rows)).end();
   }
   to.binary(6, "tisim").list(7, Type::structure, columns_.size());
-  // Their least and greatest values are in the order of their types.
+  // The minima and maxima are in the order of their types.
   for (std::size_t i = 0; i < columns_.size(); ++i) to.begin().begin(1).end().end();
   to.end();
 }

@@ -14,9 +14,9 @@
 
 namespace tisim {
 
-// The compact protocol of Thrift, in which Parquet writes what it says of its columns.
+// Thrift's compact protocol, the format of Parquet's metadata.
 
-// Writes one struct. Fields stand in the order of their numbers, which differ by less than 16.
+// Writes one struct. Fields must be in ascending order with steps below 16.
 class ThriftWriter {
  public:
   enum class Type : std::uint8_t {
@@ -38,7 +38,7 @@ class ThriftWriter {
     header(field, Type::binary);
     return element(value);
   }
-  // Begins a struct that is a field; `end` ends it.
+  // Begins a struct field; `end` ends it.
   ThriftWriter& begin(int field) {
     header(field, Type::structure);
     return begin();
@@ -48,7 +48,7 @@ class ThriftWriter {
     last_.pop_back();
     return *this;
   }
-  // Begins a list, whose elements follow: `size` calls of `element`, or of `begin` and `end`.
+  // Begins a list; its elements follow: `size` calls of `element`, or of `begin` and `end`.
   ThriftWriter& list(int field, Type type, std::size_t size) {
     header(field, Type::list);
     const auto kind = static_cast<unsigned>(type);
@@ -92,22 +92,22 @@ class ThriftWriter {
   std::vector<int> last_;  // number of the last field of each open struct
 };
 
-// How Parquet stores columns of numbers that repeat themselves or follow one another.
+// Parquet's encodings for columns of repetitive or ascending numbers.
 
-// Numbers of `bits` bits each, with runs of the same number once ("RLE"): also levels of
-// definition, which say where a column has no value.
+// Numbers of `bits` bits each, with runs of equal numbers stored once ("RLE"). Also used for
+// definition levels, which mark missing values.
 void write_hybrid(Text& to, std::span<const std::uint32_t> values, unsigned bits);
 
-// Differences from one number to the next ("DELTA_BINARY_PACKED"). Numbers are bit patterns, signed
+// Differences between consecutive numbers ("DELTA_BINARY_PACKED"). Numbers are bit patterns, signed
 // or not: differences wrap around.
 void write_deltas(Text& to, std::span<const std::uint32_t> values);
 void write_deltas(Text& to, std::span<const std::uint64_t> values);
 
-// The distinct values of a column, and which of them each row has.
+// The distinct values of a column, and the index of each row's value.
 template <class Value>
 class Distinct {
  public:
-  // True if there are at most `most`; else the result is of no use.
+  // Returns true if there are at most `most`; otherwise the result is unusable.
   bool find(std::span<const Value> rows, std::size_t most);
 
   const std::vector<Value>& values() const { return values_; }
@@ -120,7 +120,7 @@ class Distinct {
   static constexpr std::uint32_t kFree = ~0U;
   std::vector<Value> values_;
   std::vector<std::uint32_t> places_;
-  std::vector<std::uint32_t> slots_;  // a hash table of places in `values_`
+  std::vector<std::uint32_t> slots_;  // a hash table of indices into `values_`
 };
 
 template <class Value>
@@ -152,7 +152,7 @@ bool Distinct<Value>::find(std::span<const Value> rows, std::size_t most) {
 // Tables of numbers in Parquet (https://parquet.apache.org/docs/file-format/), without a library:
 // loading one takes longer than writing most runs.
 
-// As Parquet numbers them.
+// Parquet's numbers.
 enum class ParquetType : std::uint8_t { boolean = 0, int32 = 1, int64 = 2, real = 5 };
 enum class ParquetMeaning : std::int8_t { plain = -1, uint8 = 11, uint16 = 12, uint32 = 13 };
 
@@ -160,30 +160,30 @@ struct ParquetColumn {
   const char* name;
   ParquetType type;
   ParquetMeaning meaning = ParquetMeaning::plain;
-  bool is_optional = false;  // rows may have no value
+  bool is_optional = false;  // rows may lack a value
 };
 
-// Writes blocks (row groups) one after the other. Each column of a block is one page, not
-// compressed; a dictionary of its values stands before it where they repeat.
+// Writes blocks (row groups) one after the other. Each column of a block is one uncompressed page,
+// preceded by a dictionary of its values if they repeat.
 class ParquetFile {
  public:
   explicit ParquetFile(std::vector<ParquetColumn> columns);
 
-  // The next column of a block: as many values as the block has rows, as bit patterns.
+  // Adds the next column of a block: a value per row, as bit patterns.
   void add(std::span<const std::uint32_t> values);
   void add(std::span<const std::uint64_t> values);
-  // One whose values follow one another: their differences are small.
+  // Adds a column of ascending values, whose differences are small.
   void add_ascending(std::span<const std::uint32_t> values);
   void add_truths(std::span<const std::uint32_t> values);
-  // Real numbers that hardly repeat. `known`: 1 where a row has a value; empty: every one has.
+  // Adds real numbers that rarely repeat. `known`: 1 if a row has a value; empty: all have.
   void add_reals(std::span<const double> values, std::span<const std::uint32_t> known);
-  // All columns of a block have been added.
+  // Call when all columns of a block have been added.
   void end_block(std::size_t rows);
-  // No block follows.
+  // Call when no block follows.
   void finish();
 
   std::size_t rows() const { return rows_; }
-  // The bytes that have been written and not been cleared.
+  // The bytes written and not cleared.
   std::string_view written() const { return text_.view(); }
   void clear();
 
@@ -194,7 +194,7 @@ class ParquetFile {
     std::size_t missing = 0;
   };
   struct Chunk {
-    std::size_t at, dictionary_at, size;  // bytes; a dictionary at 0: there is none
+    std::size_t at, dictionary_at, size;  // bytes; dictionary_at 0: no dictionary
     Encoding encoding;
     Range range;
     bool has_range;
@@ -208,7 +208,7 @@ class ParquetFile {
   void add_repeating(std::span<const Value> values, Distinct<Value>& distinct);
   const ParquetColumn& column() const { return columns_[chunks_.size()]; }
   std::size_t place() const { return before_ + text_.size(); }
-  // Writes a page's header and `page_`, which is empty then.
+  // Writes a page's header and `page_`, and clears it.
   void write_page(std::size_t values, Encoding encoding, bool is_dictionary);
   void end_chunk(std::size_t begin, std::size_t dictionary_size, Encoding encoding,
                  const Range* range);
@@ -216,9 +216,9 @@ class ParquetFile {
 
   std::vector<ParquetColumn> columns_;
   std::vector<Block> blocks_;
-  std::vector<Chunk> chunks_;  // of the block that is being written
+  std::vector<Chunk> chunks_;  // of the current block
   std::size_t block_at_ = 0, rows_ = 0;
-  std::size_t before_ = 0;  // bytes that have been taken
+  std::size_t before_ = 0;  // bytes already taken
   Text text_, page_;
   Distinct<std::uint32_t> distinct_;
   Distinct<std::uint64_t> distinct_wide_;

@@ -13,7 +13,7 @@ namespace tisim {
 
 namespace {
 
-// Rows that are copied to columns together: few enough to stay in the nearest memory.
+// Number of rows copied to columns together: few enough to stay in the first-level cache.
 constexpr std::size_t kTile = 256;
 
 std::vector<ParquetColumn> columns_of(const std::vector<RecordField>& fields) {

@@ -12,17 +12,17 @@
 
 namespace tisim {
 
-// Rows of a block. A window of a picture reads whole blocks.
+// Rows per block. A time window of a picture reads whole blocks.
 inline constexpr std::size_t kBlockRows = 1 << 17;
 
-// The action for a field of a row.
+// How a field of a row is stored.
 enum class RecordColumn : std::uint8_t {
   repeating,  // a number with few distinct values
   ascending,
   truth,
-  time,           // of what always happens
-  optional_time,  // kNoTime where it never came
-  start,          // missing where the row begins when the one before ends, of the same rank
+  time,           // of an event that always happens
+  optional_time,  // kNoTime if the event never happened
+  start,          // missing if the row begins when the previous one of the same rank ends
 };
 
 struct RecordField {
@@ -33,12 +33,12 @@ struct RecordField {
   std::size_t offset, size;  // bytes in a row
 };
 
-// Collects rows, and writes a block when there are enough: sorted by rank, where rows have one.
+// Collects rows and writes a block when it is full, sorted by rank if rows have one.
 class RecordTable {
  public:
   static constexpr std::size_t kNoRank = static_cast<std::size_t>(-1);
 
-  // `rank_at`: where a row has its rank; the first fields are then its rank, start and end, and
+  // `rank_at`: offset of the rank in a row; the first fields are then its rank, start and end, and
   // rows of one rank come in the order of their ends.
   RecordTable(std::vector<RecordField> fields, std::size_t row_size, std::size_t rank_at,
               std::size_t ranks);
@@ -48,9 +48,9 @@ class RecordTable {
     rows_.raw(row);
     if (rows_.size() >= kBlockRows * row_size_) write_block();
   }
-  // Rows as bytes. Throws std::out_of_range when a block has one of no known rank.
+  // Rows as bytes. Throws std::out_of_range if a block contains an unknown rank.
   void add_rows(std::string_view rows);
-  // No row follows.
+  // Call when no row follows.
   void finish();
 
   std::size_t ranks() const { return ranks_; }
@@ -59,7 +59,7 @@ class RecordTable {
   void clear() { file_.clear(); }
 
  private:
-  // A column of the block that is being written.
+  // A column of the current block.
   struct Values {
     std::vector<std::uint32_t> narrow;
     std::vector<std::uint64_t> wide;
@@ -67,7 +67,7 @@ class RecordTable {
   };
 
   void write_block();
-  // Copies a field of the rows from `first` to before `stop`, in their order.
+  // Copies a field of the rows from `first` to before `stop`, in order.
   void gather(const RecordField& field, std::size_t first, std::size_t stop, Values& to) const;
   void add_column(const RecordField& field, const Values& values);
 

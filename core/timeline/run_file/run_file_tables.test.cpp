@@ -20,7 +20,7 @@ StateRow row_of(std::int32_t rank, double start, double end, std::uint8_t state)
   return row;
 }
 
-// The output of a file since the last time.
+// The output of a file since the last call.
 template <class File>
 std::string taken_from(File& file) {
   std::string bytes(file.written());

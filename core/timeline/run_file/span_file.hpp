@@ -13,10 +13,10 @@ namespace tisim {
 
 // The states by rank in a run file, which pictures read in place.
 
-// Takes states in the order of their ends, and writes batches of them, each of a stretch of time.
+// Takes states in the order of their ends, and writes them in batches, each of a stretch of time.
 class SpanFile : public StateSink {
  public:
-  // `full`: the states of a batch.
+  // `full`: number of states in a batch.
   SpanFile(std::size_t ranks, std::size_t full);
 
   std::size_t ranks() const override { return states_.ranks(); }
@@ -24,18 +24,18 @@ class SpanFile : public StateSink {
     states_.add(row);
     if (states_.size() >= full_) write();
   }
-  // No state follows.
+  // Call when no state follows.
   void finish();
 
   struct Batch {
-    double begin, end;  // all of its states lie between them
+    double begin, end;  // bounds of all its states
     std::size_t states;
-    std::array<std::size_t, 4> places;  // of its columns, in the file
+    std::array<std::size_t, 4> places;  // file offsets of its columns
   };
   const std::vector<Batch>& batches() const { return batches_; }
-  // The spans of a batch, in the file, which is complete and in memory.
+  // The spans of a batch in the complete file, which is in memory.
   StateSpans states(const Batch& batch, std::string_view file) const;
-  // States and kinds that have occurred, ascending.
+  // Pairs of state and kind that have occurred, ascending.
   std::vector<SpanKey> keys() const;
 
   std::string_view written() const { return file_.written(); }
@@ -53,7 +53,7 @@ class SpanFile : public StateSink {
 
 // The levels of a run file: sums of its states over lanes and parts of the time.
 
-// A stretch of a level: lanes of `group` ranks, and some of the equal parts of the time.
+// A strip of a level: lanes of `group` ranks, and some of the equal parts of the time.
 struct LevelStrip {
   std::size_t group, parts;  // of the whole time, from 0 to `end`
   std::size_t first, count;  // of these parts
@@ -64,13 +64,13 @@ class LevelFile {
  public:
   LevelFile();
 
-  // The cells of a strip, from the states in a complete file in memory.
+  // Computes the cells of a strip from the states in a complete file in memory.
   void sum(const SpanFile& spans, std::string_view file, const LevelStrip& strip);
-  // The same cells with parts that are twice as long.
+  // The same cells with parts twice as long.
   void halve() { cells_ = cells_.halved(); }
-  // Writes the cells; the number of their batch.
+  // Writes the cells; returns the number of their batch.
   std::size_t write();
-  // Nothing follows.
+  // Call when nothing follows.
   void finish() { file_.finish(); }
 
   std::string_view written() const { return file_.written(); }

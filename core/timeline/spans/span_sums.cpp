@@ -56,7 +56,7 @@ LaneTable LaneTable::halved() const {
     const auto stop = static_cast<std::size_t>(offsets[lane + 1]);
     auto at = static_cast<std::size_t>(offsets[lane]);
     while (at < stop) {
-      // Two parts at most become one: their keys are merged.
+      // At most two parts become one: merge their keys.
       const std::uint32_t whole = part[at] / 2;
       std::size_t second = at;
       while (second < stop && part[second] == part[at]) ++second;
@@ -86,7 +86,7 @@ LaneTable LaneTable::halved() const {
 
 namespace {
 
-// The places of a lane's rows in the columns of a table.
+// The index range of a lane's rows in the columns of a table.
 std::pair<std::size_t, std::size_t> rows_of(std::int32_t lane,
                                             std::span<const std::int32_t> offsets,
                                             std::size_t size) {
@@ -144,7 +144,7 @@ void SpanSums::add(const One& span, std::size_t lane, std::size_t key) {
     sum.seconds += static_cast<float>(std::max(length, 0.0) * density);
     sum.longest = std::max(sum.longest, longest);
   }
-  // A state counts where it ends; one that ends at the border counts before it.
+  // A state is counted where it ends; one that ends at a border is counted before it.
   const bool ends_here = stop <= end_ && (stop > begin_ || (begin_ <= 0.0 && stop >= begin_));
   if (!ends_here) return;
   const std::size_t before =
@@ -204,7 +204,7 @@ void SpanSums::add(const StateSpans& states, const WantedLanes& wanted) {
 
 void SpanSums::add(const LaneCells& cells, double parts, double end, const WantedLanes& wanted,
                    std::span<const double> scale) {
-  const double before = begin_ / end * parts - 2.0;  // whatever the rounding, too early to matter
+  const double before = begin_ / end * parts - 2.0;  // too early to matter, whatever the rounding
   for (std::size_t i = 0; i < wanted.from.size(); ++i) {
     const auto lane = static_cast<std::size_t>(wanted.to[i]);
     const auto [first, stop] = rows_of(wanted.from[i], cells.offsets, cells.part.size());
@@ -225,7 +225,7 @@ void SpanSums::add(const LaneCells& cells, double parts, double end, const Wante
 }
 
 std::vector<SpanSums::Cell> SpanSums::cells() const {
-  // The sums are read in the order of memory, twice: first to know where the cells of a part begin.
+  // The sums are read in memory order, twice: first to determine where the cells of a part begin.
   std::vector<std::size_t> next(parts_ + 1);
   const auto for_each = [this](const auto& visit) {
     const Sum* sum = sums_.data();

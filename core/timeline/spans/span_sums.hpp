@@ -13,16 +13,16 @@
 
 namespace tisim {
 
-// The states of a stretch of a run by rank, as pictures read them.
+// The states of a stretch of a run by rank, in the form that pictures use.
 
-// The states of a rank over time: state * 256 + kind of action.
+// A state and an action kind as one key: state * 256 + kind.
 using SpanKey = std::uint16_t;
 inline constexpr std::size_t kSpanKeys = 1 << 16;
-// In no state: before the first one of a rank, or between two.
+// In no state: before a rank's first state, or between two.
 inline constexpr SpanKey kNoState = 0xffff;
 
 // The states of rank r end at ends[offsets[r]], ... up to offsets[r + 1]. The first begins at
-// begins[r], each other one where the one before ends.
+// begins[r], each other one at the end of the previous one.
 struct StateSpans {
   std::span<const double> begins;         // seconds, by rank
   std::span<const std::int32_t> offsets;  // by rank, and one more
@@ -30,12 +30,12 @@ struct StateSpans {
   std::span<const SpanKey> keys;
 };
 
-// Collects rows of states, which come in the order of their ends.
+// Collects rows of states, which must come in the order of their ends.
 class StatesByRank {
  public:
   explicit StatesByRank(std::size_t ranks) : until_(ranks, 0.0) {}
 
-  // Throws std::out_of_range when it is of no known rank.
+  // Throws std::out_of_range if its rank is unknown.
   void add(const StateRow& row);
   std::size_t ranks() const { return until_.size(); }
   std::size_t size() const { return found_.size(); }
@@ -45,10 +45,10 @@ class StatesByRank {
     std::vector<std::int32_t> offsets;
     std::vector<double> ends;
     std::vector<SpanKey> keys;
-    // All states lie between them.
+    // Bounds of all states.
     double begin = std::numeric_limits<double>::infinity(), end = 0.0;
   };
-  // The states that were added since the last time.
+  // Returns the states added since the last call.
   Chunk take();
 
  private:
@@ -57,14 +57,14 @@ class StatesByRank {
     std::int32_t rank;
     SpanKey key;
   };
-  std::vector<double> until_;  // when the last state of each rank ended
+  std::vector<double> until_;  // by rank: end of its last state
   std::vector<double> begins_;
   std::vector<Found> found_;
 };
 
 // Cells of a level of a run file, by lane.
 
-// The cells of lane l stand at offsets[l], ... up to offsets[l + 1], by part and key.
+// The cells of lane l are at offsets[l], ... up to offsets[l + 1], by part and key.
 struct LaneCells {
   std::span<const std::int32_t> offsets;  // by lane, and one more
   std::span<const std::uint32_t> part;
@@ -73,7 +73,7 @@ struct LaneCells {
   std::span<const std::uint32_t> count;
 };
 
-// The same, in memory of its own.
+// The same with its own memory.
 struct LaneTable {
   std::vector<std::int32_t> offsets;
   std::vector<std::uint32_t> part;
@@ -81,7 +81,7 @@ struct LaneTable {
   std::vector<float> seconds, longest;
   std::vector<std::uint32_t> count;
 
-  // Parts that are twice as long.
+  // The cells with parts twice as long.
   LaneTable halved() const;
 
   struct Row {
@@ -94,27 +94,27 @@ struct LaneTable {
   Row row(std::size_t at) const { return {part[at], key[at], seconds[at], longest[at], count[at]}; }
 };
 
-// Sums over a grid of lanes and parts of the time, of spans that are spread over it.
+// Sums over a grid of lanes and parts of the time, of spans distributed over it.
 
-// Spans to add: a state of a rank, or what is known of several within a part of the time. All
-// columns have one length.
+// Spans to add: a state of a rank, or the totals of several states within a part of the time. All
+// columns have the same length.
 struct Spans {
   std::span<const double> start, end;   // seconds
-  std::span<const std::int32_t> lane;   // of the grid; others are left out
-  std::span<const std::int32_t> key;    // of the grid; others are left out
+  std::span<const std::int32_t> lane;   // of the grid; others are ignored
+  std::span<const std::int32_t> key;    // of the grid; others are ignored
   std::span<const double> seconds;      // spread evenly from start to end
   std::span<const double> longest;      // seconds of the longest state in it
   std::span<const std::int64_t> count;  // states that end in it
 };
 
-// Which lanes of a table are wanted, and where they belong in the grid.
+// Selected lanes of a table, and their positions in the grid.
 struct WantedLanes {
   std::span<const std::int32_t> from;  // in the table; ranks are lanes too
   std::span<const std::int32_t> to;    // in the grid
-  std::span<const std::int32_t> key;   // of the grid, by SpanKey; -1: it is left out
+  std::span<const std::int32_t> key;   // of the grid, by SpanKey; -1: ignored
 };
 
-// By [lane][part][key]: seconds, the longest of the states that touch the part, how many end there.
+// By [lane][part][key]: seconds, longest state that touches the part, states that end in it.
 class SpanSums {
  public:
   // Sums over `parts` equal parts of the time from `begin` to `end`.
@@ -122,21 +122,21 @@ class SpanSums {
 
   std::size_t keys() const { return keys_; }
   void add(const Spans& spans);
-  // Throw std::out_of_range when a wanted lane is not in the table, or the table is inconsistent.
+  // Throw std::out_of_range if a selected lane is not in the table, or the table is inconsistent.
   void add(const StateSpans& states, const WantedLanes& wanted);
-  // The cells are those of `parts` equal parts of the time from 0 to `end`. Seconds of lanes of the
-  // grid are multiplied by `scale`.
+  // The cells are those of `parts` equal parts of the time from 0 to `end`. Seconds of the grid's
+  // lanes are multiplied by `scale`.
   void add(const LaneCells& cells, double parts, double end, const WantedLanes& wanted,
            std::span<const double> scale);
 
-  // A cell that is not empty; they are in the order of (part, lane, key).
+  // A nonempty cell; cells are in the order of (part, lane, key).
   struct Cell {
     std::uint32_t part, lane, key;
     float seconds, longest;
     std::uint32_t count;
   };
   std::vector<Cell> cells() const;
-  // The same by lane, where parts count from `first` and keys have the names `keys`.
+  // The same by lane; parts are numbered from `first`, and keys are translated by `keys`.
   LaneTable by_lane(std::uint32_t first, std::span<const SpanKey> keys) const;
 
  private:
@@ -145,7 +145,7 @@ class SpanSums {
     std::uint32_t count = 0;
     bool is_empty() const { return count == 0 && seconds <= 0.0F; }
   };
-  // A part's own sum, with that of its block.
+  // A part's own sum plus that of its block.
   static Sum joined(const Sum& own, const Sum& of_block) {
     return {own.seconds + of_block.seconds, std::max(own.longest, of_block.longest), own.count};
   }
@@ -154,26 +154,26 @@ class SpanSums {
     std::uint32_t count;
   };
   void add(const One& span, std::size_t lane, std::size_t key);
-  // Add to whole parts from `first` to before `stop`: in O(parts / kBlock).
+  // Adds to the whole parts from `first` to before `stop`, in O(parts / kBlock).
   void add_whole(std::size_t first, std::size_t stop, float seconds, float longest,
                  std::size_t lane, std::size_t key);
   std::size_t part_of(double time) const;
-  // The sum of a cell, with what was added to its block.
+  // The sum of a cell, including that of its block.
   Sum sum_of(std::size_t part, std::size_t lane, std::size_t key) const;
 
-  // A long span is added to blocks of so many parts, not to each part.
+  // A long span is added to blocks of this many parts instead of to each part.
   static constexpr std::size_t kBlock = 8;
 
   double begin_, end_, width_, parts_a_second_;
   std::size_t lanes_, parts_, keys_, blocks_;
   std::vector<Sum> sums_;
-  std::vector<Sum> of_blocks_;  // by [lane][block][key]: what each part of the block has besides
+  std::vector<Sum> of_blocks_;  // by [lane][block][key]: added to each part of the block
 };
 
-// The order of rows of fixed size by their ranks.
+// The order of rows of fixed size by rank.
 
-// The order of rows by the rank (std::int32_t) that stands at an offset of each; those of one rank
-// keep theirs. Throws std::out_of_range when one is negative or not below `ranks`.
+// The order of rows by the rank (std::int32_t) at an offset in each row; stable within a rank.
+// Throws std::out_of_range if a rank is negative or not below `ranks`.
 std::vector<std::uint32_t> order_by_rank(std::string_view rows, std::size_t row_size,
                                          std::size_t rank_at, std::size_t ranks);
 

@@ -138,7 +138,7 @@ TEST("span sums: parts of a level that are twice as long have the same sums") {
   CHECK(coarse.seconds == std::vector<float>({1.5F, 0.5F, 1.0F, 1.0F}));
   CHECK(coarse.longest == std::vector<float>({1.5F, 1.5F, 1.0F, 1.5F}));
   CHECK(coarse.count == std::vector<std::uint32_t>({1, 0, 1, 1}));
-  // Cells go back into a grid; their seconds can be scaled.
+  // Cells can be added to a grid again; their seconds can be scaled.
   SpanSums back(0.0, 4.0, 1, 1, 1);
   std::vector<std::int32_t> classes(kSpanKeys, -1);
   classes[5] = 0;

@@ -72,8 +72,7 @@ class Decisions {
     calls_ += calls;
     ranks_ += calls > 0 ? 1 : 0;
   }
-  // Adds notes on them, and on receives from any source that decide what is left for other
-  // receives.
+  // Adds notes on them, and on wildcard receives that decide what is left for other receives.
   void report(const TraceSet& set, Findings& findings) const;
 
  private:

@@ -82,6 +82,11 @@ class DigramIndex {
 // A grammar that grows at its end: Sequitur (Nevill-Manning and Witten, 1997) with exponents.
 
 // Invariants between calls, checked by verify():
+// - neighbours have different symbols, unless their exponents together exceed 32 bits;
+// - no two neighbours occur twice, with the same exponents, in the whole grammar;
+// - a rule has at least two items (unless multiplying exponents would exceed 32 bits), and is used
+//   at least twice or with an exponent of at least 2.
+// A call of append() takes amortised constant time: each change lowers 2 * items - rules.
 class Sequitur {
  public:
   using NodeId = std::uint32_t;

@@ -1,7 +1,7 @@
 /* Writes traces for tisim from inside another program: the library libtisim_trace.
  *
- * Each process of the program records the calls of one rank as they happen in bounded memory and to
- * its own file. At the end the parts of all ranks are merged pairwise in any order into one trace.
+ * While the program runs, each process records the calls of one rank in bounded memory and to its
+ * own file. At the end the parts of all ranks are merged pairwise, in any order, into one trace.
  * The library does not depend on MPI; it needs no C++ run-time library from the program, and no
  * exception leaves it.
  *
