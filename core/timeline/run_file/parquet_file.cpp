@@ -49,7 +49,7 @@ void write_packed(Text& to, std::span<const std::uint32_t> values, unsigned bits
   packer.flush();
 }
 
-// Sizes of blocks of differences, and of their parts.
+// Differences in a block, and miniblocks of a block.
 constexpr std::size_t kDeltas = 128;
 constexpr std::size_t kParts = 4;
 constexpr std::size_t kOfPart = kDeltas / kParts;
@@ -301,7 +301,7 @@ void ParquetFile::write_footer() {
     to.int64(3, static_cast<std::int64_t>(block.rows)).end();
   }
   to.binary(6, "tisim").list(7, Type::structure, columns_.size());
-  // The minima and maxima are in the order of their types.
+  // Column orders: minima and maxima are in the order of the column's type.
   for (std::size_t i = 0; i < columns_.size(); ++i) to.begin().begin(1).end().end();
   to.end();
 }

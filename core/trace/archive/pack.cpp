@@ -94,7 +94,7 @@ bool pack_part(const TraceFile& file, PackProgress& done, PackedWriter& writer) 
 std::string packed_bytes(const Ranks& ranks, tit::FileLayout layout,
                          const tit::Precision& precision, const Progress& progress) {
   PackProgress done(progress, ranks.bytes);
-  // The means of all volumes are few and small: they need no grammar of volumes.
+  // The means of volumes take little space: they need no grammar of volumes.
   const bool in_column = precision.level == tit::Precision::Level::mean;
   PackedWriter writer(static_cast<std::int32_t>(ranks.files.size()), ranks.merged, in_column);
   for (const RankFile& from : ranks.files) {

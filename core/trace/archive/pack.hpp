@@ -25,7 +25,7 @@ struct PackInput {
 
 // Writes the file `output`. Lines are kept unchanged, even invalid ones. A packed file is written
 // again with less exact volumes, or copied. Throws TraceError if a file cannot be read or written,
-// or if the dialect or the rank of a file is unclear.
+// or if its rank cannot be determined.
 void pack(const PackInput& input, const std::string& output, const Progress& progress = {});
 
 }  // namespace tisim

@@ -39,7 +39,7 @@ std::uint64_t hash_of(const CollectiveSignature& signature);
 // collectives.
 std::uint64_t balance_of(const RankWalk& walk, const CollectiveCall& call);
 
-// Error of a rank whose own sends and receives contradict each other, where all ranks must agree.
+// Error of a rank that sends a different amount than it expects from ranks that do the same.
 std::optional<std::string> own_contradiction(const RankWalk& walk, const CollectiveCall& call);
 
 // Name of the action that a signature describes.

@@ -41,33 +41,32 @@ inline constexpr std::uint8_t kIsFinalize = 32;
 // `kind` determines the meaning of the other fields:
 //   compute, sleep          amount: flops, seconds
 //                           kThreaded: the flops of the thread that computes most
-//   threads                 amount: volume of all threads / volume of that thread; tag: their
-//   number sends, also persistent  peer, bytes, tag receives, probes        peer (or kAnySource),
-//   bytes (the buffer; -1: unknown), tag sendrecv                the sending half; a recv_half with
-//   kContinuation follows wait, test, start, cancel, request_free    the key of a request: peer
-//   (source), bytes (destination rank), tag
+//   threads                 amount: volume of all threads / volume of that thread; tag: how many
+//   sends, also persistent  peer, bytes, tag
+//   receives, probes        peer (or kAnySource), bytes (the buffer; -1: unknown), tag
+//   sendrecv                the sending half; a recv_half with kContinuation follows
+//   wait, test, start,
+//   cancel, request_free    the key of a request: peer (source), bytes (destination rank), tag
 //                           kNumbered: bytes is its number, peer is kAnySource
 //   waitall, testany ...    kNumbered: call is the list of numbers; else nothing
 //   waitany_recorded ...    call: arguments: completed requests; listed: requests waited for
 //   wait_last, test_last    nothing: the most recently posted pending request (legacy dialect)
 //   number_request          bytes: the number of the request created by its line
 //   number_persistent       the same for a persistent request
-//   collectives, comm_*     call: index into the CallTable, also for `custom`. kNumbered: tag is
-//   the
+//   collectives, comm_*     call: index into the CallTable; also of `custom`. kNumbered: tag is the
 //                           number of the request
 //   file                    tag: the Operation; peer: the handle; bytes of read, write, pread and
 //                           pwrite. A file_offset with kContinuation follows the last two and
 //                           lseek. Calls of MPI-IO are like those of POSIX. A synchronising one is
 //                           only a marker; a barrier and each rank's own part follow it with
-//                           kContinuation. A number_request may follow one that creates a request
+//                           kContinuation. A number_request may follow one that makes a request
 //     open, stat,           call: words: the name as in the trace, for open also the flags;
 //     unlink, mkdir         arguments: for open the size of the file, -1: unknown
 //     lseek                 call: arguments: a SeekFrom
 //     file_set_view         call: arguments: the numbers of a FileView; none: bytes of the file
 //   file_offset             bytes: the offset
 //
-//   window                  tag: the Operation and, above it, the window's number; peer: the
-//   target.
+//   window                  tag: the Operation and, above it, the window's number; peer: target.
 //                           Collective calls and fences are followed by collectives with
 //                           kContinuation, as calls on files are
 //     accesses              bytes: size of the data. A number_request may follow

@@ -26,9 +26,9 @@ class Communicators {
   // Contains only the world.
   explicit Communicators(std::int32_t ranks) : ranks_(ranks) {}
 
-  // Reads the trace and follows its comm_split and comm_dup. Where the ranks disagree on them,
-  // which the order of collectives reveals, communicators that cannot be determined have no ranks.
-  // Throws TraceError.
+  // Reads the trace and follows its comm_split and comm_dup. If the ranks disagree on them, which
+  // the check of collective order reports, undetermined communicators have no ranks. Throws
+  // TraceError.
   static Communicators of(const TraceSet& set, const Progress& progress);
 
   CommunicatorView world(std::int32_t rank) const { return {0, rank, ranks_}; }

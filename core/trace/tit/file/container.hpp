@@ -17,7 +17,7 @@ constexpr std::uint32_t kVersion = 2;
 // Coding of a section's contents.
 enum class Coding : std::uint8_t {
   none,
-  thorough,  // by expand_bytes: only in older files
+  thorough,  // decoded by expand_bytes; only in older files
   quick,     // by compress_by_copies
 };
 

@@ -204,9 +204,9 @@ struct VolumeSite {
 // The volume sites of a trace. A value is 0 (no volume) or 1 plus the number of a volume.
 class VolumeSites {
  public:
-  // The number of sites that fast loops cannot read.
+  // Number assigned to sites that fast loops cannot read.
   static constexpr std::uint32_t kSpecial = 0;
-  // The number of calls that no computation ever precedes.
+  // Number assigned to calls that no computation ever precedes.
   static constexpr std::uint32_t kNothing = 1;
 
   VolumeSites() : sites_(2) {}

@@ -6,11 +6,11 @@
 
 namespace tisim::tit {
 
-// As bytes, a grammar is rule 0 and the end. An item is a varint: twice its code, plus 1 if an
-// exponent of 2 or more follows, less 2. The code is 0 for the end of the rule; 1 for the terminal
-// after the largest one so far; 2 for a new rule, whose items follow at once; else 3 + twice the
-// number of a terminal, or 4 + twice the number of a rule. A rule must be complete before it is
-// used again, so no rule can contain itself.
+// As bytes, a grammar is rule 0 and the end. An item is a varint: twice its code, plus 1 if it is
+// followed by its exponent (2 or more) less 2. The code is 0 for the end of the rule; 1 for the
+// terminal after the largest one so far; 2 for a new rule, whose items follow at once; else 3 +
+// twice the number of a terminal, or 4 + twice the number of a rule. A rule must be complete before
+// it is used again, so no rule can contain itself.
 namespace {
 
 constexpr std::uint64_t kRuleEnd = 0, kNextTerminal = 1, kNewRule = 2, kOld = 3;

@@ -139,7 +139,7 @@ void Sequitur::insert_digram(NodeId node) {
   index_.insert(node, [this](NodeId other) { return hash(other); });
 }
 
-// Call before each change of the node, of the next one, or of the one after that.
+// Call before each change of the node, of its successor, or of the link between them.
 void Sequitur::erase_digram(NodeId node) {
   if (is_digram(node)) index_.erase(node, [this](NodeId other) { return hash(other); });
 }

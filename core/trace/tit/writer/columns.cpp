@@ -214,7 +214,7 @@ ValueSites find_sites(const SiteWalk& walk, const RankPlaces& places,
   return sites;
 }
 
-// Replaces codes of volumes by their ranks among all distinct ones, if that is smaller.
+// Replaces codes of volumes by their index in the sorted list of all codes, if that is smaller.
 class VolumeNumbers {
  public:
   // Replaces a code plus 1, or 0 for none, by the argument of place_of().
