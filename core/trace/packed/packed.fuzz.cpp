@@ -43,7 +43,7 @@ void walk(const std::string& bytes) {
   const PackedFile file(test::file_of(bytes));
   if (file.attributes() == nullptr) return;
   for (std::int32_t rank = 0; rank < std::min(file.ranks(), kMostRanks); ++rank) {
-    // A line without attributes is not counted as an iteration.
+    // next() passes lines without attributes in one call, so the lines are limited instead.
     if (file.calls_of(rank) > kMostLines) continue;
     for (AttributeWalk walk(file, rank); walk.next();) {
     }

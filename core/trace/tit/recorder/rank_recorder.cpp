@@ -117,7 +117,7 @@ bool AttributeRecorder::set_ticket(std::int64_t ticket, std::int64_t value) {
   if (ticket < 0 || attribute >= streams_.size() || streams_[attribute].is_fixed) return false;
   Stream& stream = streams_[attribute];
   const std::uint64_t number = static_cast<std::uint64_t>(ticket) >> kTicketBits;
-  if (number < stream.first) return true;  // no longer recorded
+  if (number < stream.first) return true;  // already written as missing
   const std::uint64_t place = number - stream.first;
   if (place > stream.waiting.size()) return false;
   if (place == stream.waiting.size()) {  // its call has not been made yet

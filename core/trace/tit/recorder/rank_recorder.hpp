@@ -88,7 +88,7 @@ class AttributeRecorder {
   // Sets the value of a ticket; returns false if there is no such ticket.
   bool set_ticket(std::int64_t ticket, std::int64_t value);
 
-  // Whether the next call has attributes, and takes these: values of fixed ones follow `numbers`.
+  // Whether the next call has attributes; take_next() appends values of fixed ones to `numbers`.
   bool has_next() const { return !next_.empty(); }
   void take_next(std::vector<std::uint32_t>& fixed, std::vector<std::uint32_t>& streamed,
                  std::vector<std::int64_t>& numbers);

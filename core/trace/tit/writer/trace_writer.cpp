@@ -183,7 +183,7 @@ void ClassBuilder::finish(TraceTables& tables, AttributeTables& attributes) {
 
 namespace {
 
-// Maximum size of a column's block in bytes; readers of many ranks have small buffers.
+// Approximate limits of a column's blocks, in bytes; readers of many ranks have small buffers.
 constexpr std::uint64_t kAllBlocks = std::uint64_t{64} << 20;
 constexpr std::uint64_t kLeastBlock = 512;
 constexpr std::uint64_t kMostBlock = 32 << 10;
