@@ -1,6 +1,6 @@
 """Predict how long an MPI program takes on a hypothetical machine.
 
-The public names are loaded when they are first used, so that ``import tisim`` is quick.
+Public names are loaded on first use, to keep ``import tisim`` fast.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ __all__ = [
 
 
 if find_spec("tisim._core") is None:
-    # The sources of a checkout hide an installation, whose core serves them.
+    # A source checkout shadows an installed tisim: use the core of the installation.
     from pkgutil import extend_path
 
     __path__ = extend_path(__path__, __name__)
@@ -98,7 +98,7 @@ if not TYPE_CHECKING:  # a type checker sees the imports above
 
 def _version() -> str:
     try:
-        # Written by the build: asking the installed package takes longer than many a replay.
+        # Written by the build: querying package metadata takes longer than many replays.
         return str(importlib.import_module("tisim.support._version").VERSION)
     except ModuleNotFoundError:
         return "unknown"

@@ -1,4 +1,4 @@
-"""``tisim`` and ``python -m tisim``: the command line, from its first import to its last word."""
+"""Entry points of the command line: ``tisim``, ``python -m tisim`` and the compiler wrappers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import NoReturn
 
 
 def main() -> NoReturn:
-    """Run the command line; Ctrl-C while it is loaded, or in its last moments, ends it quietly."""
+    """Run the command line; Ctrl-C during start-up or shutdown exits without a traceback."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # names of files may be in no encoding at all
+        sys.stdout.reconfigure(errors="replace")  # file names may be invalid in every encoding
     status: str | int | None = 130
     try:
         try:
@@ -27,17 +27,17 @@ def main() -> NoReturn:
 
 
 def compile_c() -> NoReturn:
-    """``tisim-cc``, a name in one word for makefiles and configure scripts: ``tisim cc``."""
+    """Run ``tisim cc`` as ``tisim-cc``, a single word for makefiles and configure scripts."""
     _run("cc")
 
 
 def compile_cxx() -> NoReturn:
-    """``tisim-c++``: ``tisim c++``."""
+    """Run ``tisim c++`` as ``tisim-c++``."""
     _run("c++")
 
 
 def compile_fortran() -> NoReturn:
-    """``tisim-fc``: ``tisim fc``."""
+    """Run ``tisim fc`` as ``tisim-fc``."""
     _run("fc")
 
 

@@ -1,4 +1,4 @@
-"""Errors that a user can meet, each with its place, its cause and its remedy."""
+"""Errors shown to users, each with its location, cause and remedy."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from collections.abc import Mapping
 
 
 class TisimError(Exception):
-    """An error that tisim raises on purpose; its text is meant for the user."""
+    """An error that tisim raises deliberately; its message is written for the user."""
 
 
 class InputError(TisimError):
-    """A trace, platform, deployment or option that cannot be used.
+    """A trace, platform, deployment or option is invalid.
 
     Parameters
     ----------
     message
-        What is wrong and what to do about it, without the place.
+        Cause and remedy, without the location.
     file
-        The file at fault, when there is one.
+        File that caused the error, if any.
     line
-        The line in that file, counted from 1, when it is known.
+        Line in that file, counted from 1, if known.
 
     Notes
     -----
-    ``str(error)`` is ``file:line: message``, without the parts that are not known.
+    ``str(error)`` is ``file:line: message``, without unknown parts.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class InputError(TisimError):
 
 
 class MissingCoreError(TisimError, ImportError):
-    """The compiled core, which is not installed."""
+    """The compiled core is not installed."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -61,26 +61,26 @@ class MissingCoreError(TisimError, ImportError):
 
 
 class SimulationError(TisimError):
-    """A simulation that started and cannot go on, such as a deadlock."""
+    """A running simulation cannot continue, for example because of a deadlock."""
 
 
 class DiskFullError(SimulationError):
-    """A write that a disk or file system has no room for.
+    """A write exceeds the free space of a disk or file system.
 
     Parameters
     ----------
     message
-        The report: the write, and what all other ranks do.
+        Report of the write and of the state of all other ranks.
     details
-        The attributes below, by their names.
+        Contents of the attribute `details`.
 
     Attributes
     ----------
     details
-        ``simulated_time`` (seconds), ``rank``, ``call``, ``file`` (that is written), ``trace`` and
-        ``line`` (of the call; None: not known), ``disk`` (its name, with its host), ``mount``,
-        ``capacity``, ``used``, ``offset``, ``bytes`` (of the write) and ``wanted`` (those of them
-        that take room), all in bytes.
+        ``simulated_time`` (seconds), ``rank``, ``call``, ``file`` (being written), ``trace`` and
+        ``line`` (of the call; None if unknown), ``disk`` (name, with its host), ``mount``; in
+        bytes: ``capacity``, ``used``, ``offset``, ``bytes`` (size of the write) and ``wanted``
+        (the part of the write that takes up space).
     """
 
     def __init__(self, message: str, details: Mapping[str, object]) -> None:
@@ -92,20 +92,20 @@ class DiskFullError(SimulationError):
 
 
 class ExecutionError(TisimError):
-    """An execution on a real MPI library that began and did not come to its end."""
+    """An execution on a real MPI library started but did not finish."""
 
 
 class ReplayInterrupted(KeyboardInterrupt):
-    """Ctrl-C while a trace was being replayed; ``str(error)`` says how far it was.
+    """Ctrl-C during a replay; ``str(error)`` reports the progress.
 
     Attributes
     ----------
     simulated_time
-        The simulated time that was reached, in seconds.
+        Simulated time reached, in seconds.
     actions
-        How many actions had begun.
+        Number of actions begun.
     fraction
-        The part of the traces that this is, from 0 to 1.
+        Fraction of the traces replayed, from 0 to 1.
     """
 
     def __init__(

@@ -1,9 +1,9 @@
-"""The ranks of a communicator by host, as two-level algorithms and selectors see them.
+"""Placement of a communicator's ranks on hosts, for two-level algorithms and selectors.
 
-SimGrid's ranks do not know where the others are: the first call on a communicator that asks
+In SimGrid, the first call on a communicator that needs the placement of its ranks
 (`Comm::init_smp`) exchanges it in four small collectives, which take simulated time. `nodes`
-writes them into the schedule of that first call, and notes in `Script.surveyed` that it did. MPI
-libraries know it from the start: `parts`.
+writes them into the schedule of that first call and records this in `Script.surveyed`. MPI
+libraries know the placement from the start: use `parts` for these.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ _INT = 4  # bytes of the integers that the ranks exchange
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the ranks of a communicator are.
+    """Placement of a communicator's ranks on hosts.
 
     Attributes
     ----------
     node
-        For each rank the index of its host in `leaders` and `sizes`.
+        Index of each rank's host in `leaders` and `sizes`.
     ranks
-        For each host its ranks, in the order in which they were started.
+        Ranks of each host, in start order.
     leaders
-        For each host the first of its ranks; hosts are in the order of their first ranks.
+        First rank of each host; hosts are ordered by their first ranks.
     sizes
-        For each host the number of its ranks.
+        Number of ranks of each host.
     uniform
-        Every host has the same number of ranks.
+        Whether every host has the same number of ranks.
     blocked
-        On every host each rank's number is one more than that of the rank before it.
+        Whether the ranks of every host are consecutive.
     """
 
     node: tuple[int, ...]
@@ -50,8 +50,8 @@ class Layout:
 class Nodes:
     """The layout of a communicator as one of its ranks uses it.
 
-    `layout` is where all ranks are. `intra` is the ranks of this rank's host; the leader has rank 0
-    in it. `leaders` is the first rank of every host; None on a rank that is not one of them.
+    `layout` is the placement of all ranks. `intra` contains the ranks of this rank's host, with the
+    leader as rank 0. `leaders` contains the first rank of every host; None on other ranks.
     """
 
     layout: Layout
@@ -59,12 +59,12 @@ class Nodes:
     leaders: Endpoint | None
 
     def leader_of(self, rank: int) -> int:
-        """The leader, as a rank of the communicator, of the host of `rank`."""
+        """Return the leader of the host of `rank`, as a rank of the communicator."""
         return self.layout.leaders[self.layout.node[rank]]
 
 
 def nodes(s: Endpoint) -> Nodes:
-    """Where the ranks of `s` are; the first call on a communicator writes the exchange.
+    """Return the placement of the ranks of `s`; a communicator's first call writes the exchange.
 
     `s` is a rank of a communicator (`Script`) or of a part of one (`Group`).
     """
@@ -77,9 +77,9 @@ def nodes(s: Endpoint) -> Nodes:
 
 
 def parts(s: Endpoint, found: Layout) -> Nodes:
-    """The parts of the communicator of `s` where its ranks are as `found` says."""
+    """Return the parts (hosts, leaders) of the communicator of `s` for the layout `found`."""
     script, context = _script_and_context(s)
-    # The parts of a communicator are numbered like the nodes of a binary heap.
+    # The contexts of parts are numbered like the nodes of a binary heap.
     mine = _members(s, found.ranks[found.node[s.rank]])
     intra = script.group(mine, 2 * context + 1)
     leaders = None
@@ -89,7 +89,7 @@ def parts(s: Endpoint, found: Layout) -> Nodes:
 
 
 def surveyed(s: Endpoint) -> bool:
-    """True if an earlier call on the communicator of `s` surveyed where its ranks are."""
+    """True if an earlier call on the communicator of `s` exchanged the placement of its ranks."""
     script, context = _script_and_context(s)
     return context in script.surveyed
 
@@ -100,15 +100,15 @@ def is_part(s: Endpoint) -> bool:
 
 
 def layout(s: Endpoint, *, by_rank: bool = False) -> Layout:
-    """Where the ranks of `s` are, without any exchange.
+    """Return the placement of the ranks of `s`, without any exchange.
 
-    `by_rank`: those of a host in the order of their ranks, not of their start.
+    `by_rank`: list the ranks of a host in rank order, not in start order.
     """
     script, _ = _script_and_context(s)
     if isinstance(s, Group):
         hosts = tuple(script.placement[m] for m in s.members)
         return _layout_of(hosts, tuple(script.order[m] for m in s.members))
-    # The ranks of a communicator share these sequences, which are long and do not change.
+    # All ranks of a communicator share these long, immutable sequences: identify them by id.
     order = range(s.size) if by_rank else script.order
     key = _identity(script.placement), _identity(order)
     known = _of_communicator.get(key)
@@ -120,7 +120,7 @@ def layout(s: Endpoint, *, by_rank: bool = False) -> Layout:
     return known[2]
 
 
-# The layouts of the communicators met last; the sequences are kept so that none takes their place.
+# Layouts of recent communicators; the sequences are kept alive so that their ids are not reused.
 _of_communicator: dict[tuple[object, object], tuple[Sequence[int], Sequence[int], Layout]] = {}
 _MAX_KNOWN = 64
 
@@ -130,7 +130,7 @@ def _identity(sequence: Sequence[int]) -> object:
 
 
 def _members(s: Endpoint, ranks: Sequence[int]) -> Sequence[int]:
-    """Ranks of `s` as ranks of the whole communicator."""
+    """Convert ranks of `s` to ranks of the whole communicator."""
     return [s.members[r] for r in ranks] if isinstance(s, Group) else ranks
 
 
@@ -161,7 +161,7 @@ def _layout_of(hosts: tuple[int, ...], order: tuple[int, ...]) -> Layout:
 
 
 def _survey(s: Endpoint, found: Nodes) -> None:
-    """The exchange: leaders, sizes of the hosts, uniform (within a host), blocked."""
+    """Write the exchange: leaders, host sizes, uniform (within a host), blocked."""
     from tisim.actions.collectives.catalogue import algorithm
 
     ring = algorithm("allgather", "ring")

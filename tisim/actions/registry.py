@@ -1,4 +1,4 @@
-"""Your own actions and collective algorithms."""
+"""User-defined actions and collective algorithms."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tisim.errors import InputError
 if TYPE_CHECKING:
     import simpy
 
-    #: Carries out an action of the user's: takes the rank (`tisim.kernel.MpiRank`) and the further
-    #: words of the line, and yields events. The send type `Never` accepts generators whatever they
-    #: expect to be sent.
+    #: Executes a user-defined action: takes the rank (`tisim.kernel.MpiRank`) and the remaining
+    #: words of the line, and yields events. The send type `Never` accepts generators with any send
+    #: type.
     Action = Callable[..., Generator[simpy.Event, Never, object]]
 
 _A = TypeVar("_A", bound="Action")
@@ -25,11 +25,11 @@ _C = TypeVar("_C", bound=Algorithm)
 
 
 class Registry:
-    """Your own actions and collective algorithms, for the replays that take them.
+    """User-defined actions and collective algorithms for replays.
 
     `tisim.replay` and `tisim.kernel.Environment` take a registry; without one they use the default
-    registry, which the decorators `tisim.action` and `tisim.collective` fill. Registries know
-    nothing of one another. One whose functions can be imported by name can be pickled.
+    registry, which the decorators `tisim.action` and `tisim.collective` fill. Registries are
+    independent of one another. A registry can be pickled if its functions can be imported by name.
 
     Examples
     --------
@@ -63,22 +63,22 @@ class Registry:
     # Actions
 
     def action(self, name: str) -> Callable[[_A], _A]:
-        """Give traces an action of your own: ``3 checkpoint 1e9`` then runs your function.
+        """Decorate a function to make it the action `name`: ``3 checkpoint 1e9`` then runs it.
 
         The function is a generator that takes the rank (`tisim.kernel.MpiRank`) and the line's
-        further words, and yields events: what `rank.env.execute`, `rank.env.transfer`, the rank's
-        own calls and SimPy's events give. Only replays of traces that contain the word change.
+        remaining words, and yields events: those of `rank.env.execute`, `rank.env.transfer`, the
+        rank's own calls and SimPy. Only replays of traces that contain the word are affected.
 
         Parameters
         ----------
         name
-            The action's word in a trace. A name that was registered before is replaced, so that a
-            notebook's cell can run twice.
+            The action's word in a trace. Registering a name again replaces it, so that a notebook
+            cell can run twice.
 
         Raises
         ------
         InputError
-            When the name cannot stand in a trace line, or is an action of tisim's own.
+            If the name is not valid in a trace line, or is a built-in action.
         """
         if not name or any(c.isspace() for c in name) or name.startswith("#"):
             raise InputError(f"an action's name is one word without blanks, not {name!r}")
@@ -92,12 +92,12 @@ class Registry:
         return register
 
     def remove_action(self, name: str) -> None:
-        """Take an action out: the inverse of `action`.
+        """Remove an action: the inverse of `action`.
 
         Raises
         ------
         InputError
-            When there is no such action.
+            If there is no such action.
         """
         if self._actions.pop(name, None) is None:
             raise InputError(f"no action {name!r} is registered")
@@ -110,16 +110,15 @@ class Registry:
         Parameters
         ----------
         operation
-            Such as ``"allreduce"``; `tisim.actions.collectives.catalogue` says what its function
-            takes.
+            Such as ``"allreduce"``; `tisim.actions.collectives.catalogue` lists the arguments of
+            its algorithms.
         name
-            The name that ``smpi/<operation>`` selects it by. A name that was registered before is
-            replaced.
+            Name by which ``smpi/<operation>`` selects it. Registering a name again replaces it.
 
         Raises
         ------
         InputError
-            There is no such operation, or tisim has an algorithm of that name itself.
+            If there is no such operation, or the name is a built-in algorithm.
         """
         catalogue.check_free(operation, name)
 
@@ -130,50 +129,50 @@ class Registry:
         return register
 
     def remove_collective(self, operation: str, name: str) -> None:
-        """Take an algorithm out: the inverse of `collective`.
+        """Remove an algorithm: the inverse of `collective`.
 
         Raises
         ------
         InputError
-            When there is no such algorithm.
+            If there is no such algorithm.
         """
         if self._collectives.pop((operation, name), None) is None:
             raise InputError(f"no algorithm {name!r} of {operation} is registered")
 
     def algorithm(self, operation: str, name: str) -> Algorithm:
-        """Return the algorithm or selector `name` of `operation`, registered or tisim's own.
+        """Return the algorithm or selector `name` of `operation`, registered or built in.
 
         Raises
         ------
         InputError
-            There is no such operation or algorithm; the message has the nearest names.
+            If there is no such operation or algorithm; the message suggests the nearest names.
         """
         found = self._collectives.get((operation, name))
         return found or catalogue.algorithm(operation, name, also=self._names(operation))
 
     def names(self, operation: str) -> tuple[str, ...]:
-        """Return all names that `algorithm` knows: selectors first, registered ones last.
+        """Return all names that `algorithm` accepts: selectors first, registered ones last.
 
         Raises
         ------
         InputError
-            There is no such operation.
+            If there is no such operation.
         """
         return (*catalogue.names(operation), *self._names(operation))
 
     def _names(self, operation: str) -> tuple[str, ...]:
         return tuple(name for op, name in self._collectives if op == operation)
 
-    # All at once
+    # Whole registries
 
     def modules(self) -> tuple[str, ...]:
-        """Names of the modules that the functions are in; ``__main__`` for a script or notebook."""
+        """Names of the modules that define the functions; ``__main__`` for a script or notebook."""
         functions = (*self._actions.values(), *self._collectives.values())
         return tuple(dict.fromkeys(function.__module__ for function in functions))
 
     @contextmanager
     def restored(self) -> Iterator[Registry]:
-        """Forget at the end of a ``with`` block what was registered or removed in it.
+        """Restore the registry at the end of a ``with`` block.
 
         Examples
         --------
@@ -191,12 +190,12 @@ class Registry:
             self._actions, self._collectives = actions, collectives
 
 
-#: The registry of replays that are given none.
+#: The registry of replays that are not given one.
 default_registry = Registry()
 
 
 def ignoring_unsupported(registry: Registry | None = None) -> Registry:
-    """A copy of a registry in which ``unsupported``, a line of recorded traces, does nothing.
+    """Return a copy of a registry in which ``unsupported`` lines of recorded traces do nothing.
 
     Parameters
     ----------
@@ -226,7 +225,7 @@ def action(name: str) -> Callable[[_A], _A]:
     Raises
     ------
     InputError
-        When the name cannot stand in a trace line, or is an action of tisim's own.
+        If the name is not valid in a trace line, or is a built-in action.
 
     Examples
     --------
@@ -245,12 +244,12 @@ def collective(operation: str, name: str) -> Callable[[_C], _C]:
     operation
         Such as ``"allreduce"``.
     name
-        The name that ``smpi/<operation>`` selects it by.
+        Name by which ``smpi/<operation>`` selects it.
 
     Raises
     ------
     InputError
-        There is no such operation, or tisim has an algorithm of that name itself.
+        If there is no such operation, or the name is a built-in algorithm.
 
     Examples
     --------

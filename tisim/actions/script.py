@@ -37,14 +37,14 @@ FILE_OWN = int(StepCode.FILE_OWN)
 
 
 class MemoryWork(NamedTuple):
-    """Flops of the work that collectives do in the memory of a rank, by the bytes of a block.
+    """Cost in flops of a rank's memory operations in collectives, by block size in bytes.
 
     Attributes
     ----------
     copy
-        To copy the block.
+        Flops to copy a block.
     combine
-        To combine it with another one, as a reduction does.
+        Flops to combine a block with another one, as a reduction does.
     """
 
     copy: Callable[[float], float]
@@ -54,34 +54,34 @@ class MemoryWork(NamedTuple):
 class Script:
     """Writes the schedule of rank `rank` of a communicator of `size` ranks.
 
-    For algorithms it is an `Endpoint`: a rank that can make calls. `Group` is one for the ranks of
-    a part of the communicator, and `Rounds` one for non-blocking collectives.
+    Algorithms use it as an `Endpoint`: a rank that can make calls. `Group` is an endpoint for a
+    part of the communicator, `Rounds` one for non-blocking collectives.
 
     Parameters
     ----------
     rank, size
         This rank and the number of ranks of the communicator.
     placement
-        For each rank of the communicator a number that is equal for ranks of one host and
-        different otherwise. The two-level algorithms and selectors use it (`actions.nodes`).
+        A number per rank of the communicator that identifies its host. The two-level algorithms
+        and selectors use it (`actions.nodes`).
     order
-        For each rank of the communicator its rank in the world: the order in which the ranks
-        of one host are listed. Differs from the ranks' own order after a `comm_split` with keys.
+        World rank of each rank of the communicator: the order in which the ranks of a host are
+        listed. Differs from the communicator's order after a `comm_split` with keys.
     surveyed
-        The parts of the communicator (0: all of it) on which an earlier call already exchanged
-        where the ranks are. Afterwards the attribute holds those of this call too, for the next.
+        Contexts of the parts of the communicator (0: all of it) whose placement an earlier call
+        has exchanged. This call adds its own to the attribute, for the next call.
     choose
-        The algorithm that the configuration names for an operation: some algorithms hand a part
-        of their work to it. The algorithm `default` of the operation when not given.
+        Returns the configured algorithm of an operation, to which some algorithms delegate part
+        of their work. By default the algorithm `default` of the operation.
     memory
-        The work of this rank in its own memory; it takes no time when not given.
+        Cost of this rank's memory operations; they are free if not given.
 
     Notes
     -----
-    Tags of collectives live in a space of their own: they never match a user's receive. Equal
-    tags of one (source, destination) pair match in order, as MPI's do. Methods take peers as
+    Collectives have their own tag space: their messages never match a user's receive. Messages
+    with equal source, destination and tag match in order, as in MPI. Methods take peers as
     ranks of the communicator and sizes in bytes. A peer may be this rank itself (the message
-    then takes the loopback), but ``sendrecv`` with itself on both sides costs nothing.
+    then uses the loopback), but ``sendrecv`` with itself on both sides costs nothing.
     """
 
     __slots__ = (
@@ -113,8 +113,8 @@ class Script:
         self.tags: list[int] = []
         self.slots: list[int] = []
         self.requests = 0
-        # The rows that algorithms have written for others: operation, first row, last row + 1. An
-        # algorithm comes after those that it has called.
+        # Rows written by algorithms that were called by others: operation, first row, last row + 1.
+        # Callees precede their callers.
         self.parts: list[tuple[str, int, int]] = []
 
     def _add(self, kind: int, peer: int, size: float, tag: int, slot: int = -1) -> None:
@@ -125,7 +125,7 @@ class Script:
         self.slots.append(slot)
 
     def chosen(self, operation: str) -> Callable[..., None]:
-        """The algorithm that the configuration names for `operation`."""
+        """Return the configured algorithm of `operation`."""
         if self.choose is not None:
             chosen = self.choose(operation)
         else:
@@ -141,11 +141,11 @@ class Script:
         return write
 
     def _rows(self) -> int:
-        """Rows that have been written; a user's algorithm may have spoilt the column."""
+        """Number of rows written; 0 if a user's algorithm has overwritten the column."""
         return len(self.kinds) if isinstance(self.kinds, list) else 0
 
     def operation_of(self, row: int) -> str | None:
-        """The operation whose algorithm wrote a row for another algorithm; None: there is none.
+        """Return the operation whose algorithm wrote a row for another algorithm; None if none did.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class Script:
         return next((part[0] for part in self.parts if part[1] <= row < part[2]), None)
 
     def send(self, dst: int, nbytes: int, tag: int = 0) -> None:
-        """MPI_Send: blocks as the size and the thresholds of the protocol say."""
+        """MPI_Send: blocks depending on the size and the protocol thresholds."""
         self._add(SEND, dst, nbytes, tag)
 
     def ssend(self, dst: int, nbytes: int, tag: int = 0) -> None:
@@ -179,11 +179,11 @@ class Script:
         return self.requests - 1
 
     def isends(self, dsts: Sequence[int], sizes: Sequence[int]) -> list[int]:
-        """An `isend` to each of several ranks, each with its size; the requests' numbers."""
+        """Post an `isend` of the given size to each rank; returns the requests' numbers."""
         return self._start(ISEND, dsts, sizes, 0)
 
     def irecvs(self, srcs: Sequence[int], sizes: Sequence[int]) -> list[int]:
-        """An `irecv` from each of several ranks, each with its size; the requests' numbers."""
+        """Post an `irecv` of the given size from each rank; returns the requests' numbers."""
         return self._start(IRECV, srcs, sizes, 0)
 
     def _start(self, kind: int, peers: Sequence[int], sizes: Sequence[int], tag: int) -> list[int]:
@@ -204,7 +204,7 @@ class Script:
     def waitall(self, requests: Sequence[int]) -> None:
         """MPI_Waitall: requests are finished in the order in which they complete.
 
-        Written as a header that carries the number of requests, then one row a request.
+        Written as a header with the number of requests, then one row per request.
         """
         if requests:
             count = len(requests)
@@ -218,13 +218,13 @@ class Script:
             self.slots += requests
 
     def pause(self) -> None:
-        """For a non-blocking collective: the rest begins when the rank next makes progress."""
+        """End a non-blocking collective's round: the next starts when the rank makes progress."""
         self._add(WAITALL, 0, 0, 0)
 
     def sendrecv(
         self, dst: int, send_bytes: int, send_tag: int, src: int, recv_bytes: int, recv_tag: int
     ) -> None:
-        """MPI_Sendrecv: both halves are posted, the sending one first, then both waited for."""
+        """MPI_Sendrecv: post the send, post the receive, then wait for both."""
         if dst == self.rank and src == self.rank:
             return
         self._add(SENDRECV, dst, send_bytes, send_tag)
@@ -241,28 +241,28 @@ class Script:
             self.compute(self.memory.copy(nbytes))
 
     def combine(self, nbytes: int) -> None:
-        """Combine a block that has come with this rank's own, in a reduction (``smpi/combine``)."""
+        """Combine a received block with this rank's own in a reduction (``smpi/combine``)."""
         if self.memory is not None and nbytes > 0:
             self.compute(self.memory.combine(nbytes))
 
     def read_file(self, offset: int, nbytes: int) -> None:
-        """Read from the file that a collective read or write is about."""
+        """Read from the file of a collective read or write."""
         self._access(FILE_READ, offset, nbytes)
 
     def write_file(self, offset: int, nbytes: int) -> None:
-        """Write to the file that a collective read or write is about."""
+        """Write to the file of a collective read or write."""
         self._access(FILE_WRITE, offset, nbytes)
 
     def own_part(self) -> None:
-        """Read or write what this rank wants, as it would in a call of its own."""
+        """Read or write this rank's own part, as an independent call would."""
         self._add(FILE_OWN, 0, 0, 0)
 
     def start_read(self, offset: int, nbytes: int) -> int:
-        """Begin such a read; returns the request's number, to be waited for exactly once."""
+        """Start a `read_file`; returns the request's number, to be waited for exactly once."""
         return self._start_access(FILE_IREAD, offset, nbytes)
 
     def start_write(self, offset: int, nbytes: int) -> int:
-        """Begin such a write; returns the request's number, to be waited for exactly once."""
+        """Start a `write_file`; returns the request's number, to be waited for exactly once."""
         return self._start_access(FILE_IWRITE, offset, nbytes)
 
     def _start_access(self, kind: int, offset: int, nbytes: int) -> int:
@@ -275,7 +275,7 @@ class Script:
         self._add(FILE_OFFSET, 0, offset, 0)
 
     def group(self, members: Sequence[int], context: int) -> Endpoint:
-        """The ranks `members` as a communicator of their own, with a matching context."""
+        """Return the ranks `members` as a communicator with its own matching context."""
         return Group(self, members, context)
 
 
@@ -284,7 +284,7 @@ Endpoint = Script
 
 
 def _index(members: Sequence[int], rank: int) -> int:
-    """Where `rank` is in `members`, which are in ascending order but for comm_split's keys."""
+    """Index of `rank` in `members`, which are ascending except after a comm_split with keys."""
     place = bisect_left(members, rank)
     if place < len(members) and members[place] == rank:
         return place
@@ -297,7 +297,7 @@ class Group(Script):
     Parameters
     ----------
     script
-        The schedule that is written to.
+        The schedule to write to.
     members
         Ranks of the communicator, in the group's order; this rank must be one of them.
     context
@@ -346,7 +346,7 @@ class Group(Script):
 
 
 class _Round:
-    """The requests of the round that a rank is in, and whether the next call begins another."""
+    """The requests of a rank's current round, and whether the next call starts a new round."""
 
     __slots__ = ("requests", "ends")
 
@@ -358,10 +358,10 @@ class _Round:
 class Rounds(Script):
     """An endpoint on which each blocking call of an algorithm ends a round.
 
-    The round ends before the next call, so that nothing follows the last one. The parts of a
-    communicator have their rounds together. Work in memory is left out: a round has messages only.
+    A round ends just before the next call, so that nothing follows the last one. All parts of a
+    communicator share their rounds. Memory operations are omitted: a round has messages only.
 
-    `receives_first`: of an exchange, the receive is posted before the send.
+    `receives_first`: post the receive of an exchange before its send.
     """
 
     __slots__ = ("script", "receives_first", "_round")

@@ -1,7 +1,7 @@
-"""From the decoded call of a collective to the schedule of a rank.
+"""Translate the decoded call of a collective to the schedule of a rank.
 
-The core decodes the arguments of calls (`tisim._core.decode_call`); what follows here is which
-of them an algorithm takes, and which algorithm it is.
+The core decodes the arguments of calls (`tisim._core.decode_call`); this module selects the
+algorithm and the arguments that it takes.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from tisim.actions.script import Script
 
 
 class Chooses(Protocol):
-    """A configuration, as far as collectives need one."""
+    """The part of a configuration that collectives need."""
 
     def collective(self, operation: str) -> str:
         """Return the name of the algorithm or selector of `operation`."""
         ...
 
     def algorithm(self, operation: str) -> Algorithm:
-        """Return that algorithm or selector."""
+        """Return the algorithm or selector of `operation`."""
         ...
 
     @property
     def selector(self) -> str:
-        """The name of the selector, which decides how non-blocking collectives work."""
+        """The name of the selector, which determines the schedules of non-blocking collectives."""
         ...
 
 
@@ -34,9 +34,9 @@ _TWO_SIDES = "send_count send_width receive_count receive_width"
 _ALL_RECEIVED = "send_count send_width receive_counts receive_width"
 _ALL_SENT = "send_counts send_width receive_count receive_width"
 
-# Operations of which a rank copies a block of its own, and which of its fields have the number and
-# the width of the elements; those of a root are copied there alone. (A vector of an allreduce goes
-# where the result will be.)
+# Operations in which a rank copies its own block, and the side of the call that gives the number
+# and the width of its elements. Rooted operations copy on the root only. (An allreduce copies its
+# vector to the receive buffer.)
 _OWN_BLOCKS = {
     **dict.fromkeys(("allreduce", "allgather", "allgatherv", "gather", "gatherv"), "send"),
     **dict.fromkeys(("alltoall", "alltoallv"), "send"),
@@ -44,7 +44,7 @@ _OWN_BLOCKS = {
 }
 _ROOTED = frozenset({"gather", "gatherv", "scatter", "scatterv"})
 
-# Operation in traces -> (operation in the catalogue, what its algorithm takes of a call).
+# Operation in traces -> (operation in the catalogue, fields of the call that its algorithm takes).
 _OPERATIONS = {
     "barrier": ("barrier", ""),
     "bcast": ("bcast", "send_count send_width root"),
@@ -66,24 +66,24 @@ _NEIGHBOURS = frozenset(
     {"neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall", "neighbor_alltoallv"}
 )
 
-#: The blocking collectives, as traces call them.
+#: Names of the blocking collectives in traces.
 COLLECTIVES = _NEIGHBOURS.union(_OPERATIONS)
 
 
 def algorithm_name(operation: str, config: Chooses) -> str:
-    """Name of the algorithm or selector that a line uses; a non-blocking one has its own."""
+    """Name of a line's algorithm or selector; non-blocking operations keep their own name."""
     if operation.startswith("i") or operation in _NEIGHBOURS:
         return operation
     return config.collective(_OPERATIONS[operation][0])
 
 
 def write_call(script: Script, call: CollectiveCall, config: Chooses) -> None:
-    """Write what a rank does in a collective call: its messages, then the call's flops.
+    """Write the schedule of a rank in a collective call: its messages, then the call's flops.
 
-    `call` is the decoded call (`tisim._core.decode_call`). What a non-blocking collective does
-    after its first `waitall` is carried out after the call. `config`: names the algorithm or
-    selector of an operation. Raises an `InputError` where `config` names an algorithm that does not
-    exist or that cannot work on this communicator.
+    `call` is the decoded call (`tisim._core.decode_call`). The part of a non-blocking collective
+    after its first `waitall` is executed after the call. `config` names the algorithm or selector
+    of each operation. Raises an `InputError` if that algorithm does not exist or does not support
+    this communicator.
     """
     if call.operation in _NEIGHBOURS:
         _exchange_with_neighbours(script, call)
@@ -93,7 +93,7 @@ def write_call(script: Script, call: CollectiveCall, config: Chooses) -> None:
     if not call.blocking:
         script.memory = None  # a round has messages only
         nonblocking(name, config.selector)(script, *arguments)
-    elif call.size > 1 or name != "bcast":  # MPI_Bcast of one rank ends before it chooses
+    elif call.size > 1 or name != "bcast":  # MPI_Bcast of one rank returns before choosing
         if script.memory is not None:
             script.copy(_own_block(script, call))
         config.algorithm(name)(script, *arguments)
@@ -126,7 +126,7 @@ def _exchange_with_neighbours(script: Script, call: CollectiveCall) -> None:
 
 
 def _of_each(ranks: list[int], count: int, counts: list[int], width: int) -> list[tuple[int, int]]:
-    """The neighbours that are ranks, with the bytes of their messages."""
+    """Return the neighbours other than MPI_PROC_NULL, with their message sizes in bytes."""
     sizes = counts or [count] * len(ranks)
     pairs = zip(ranks, sizes, strict=True)
     return [(rank, number * width) for rank, number in pairs if rank != PROC_NULL]
