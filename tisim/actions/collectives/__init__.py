@@ -1,6 +1,6 @@
 """Collective algorithms: a module for each operation, listed by name in `catalogue`.
 
-Modules name the sources of their algorithms by these keys.
+Modules cite the sources of their algorithms by these keys.
 
 References
 ----------

@@ -1,8 +1,8 @@
 """Allgather: every rank gets the blocks of all ranks, which have equal sizes.
 
-Those by hosts, `loosely_lr` and `smp_*`, are in the style of [STAR-MPI]; SimGrid names no source.
-They take the ranks of a host to be consecutive, and hosts with different numbers of ranks to have
-one rank each.
+The host-aware algorithms, `loosely_lr` and `smp_*`, are in the style of [STAR-MPI]; SimGrid names
+no source. They assume that the ranks of a host are consecutive, and one rank per host if hosts have
+different numbers of ranks.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tisim.errors import InputError
 
 
 def exchange_within_host(s: Endpoint, blocks: Blocks, sent: int, received: int) -> None:
-    """Step i sends i cores ahead and receives from i cores behind, around the host."""
+    """In step i, send i cores ahead and receive from i cores behind, around the host."""
     for step in range(1, blocks.cores):
         ahead = blocks.leader + (blocks.core + step) % blocks.cores
         behind = blocks.leader + (blocks.core - step) % blocks.cores
@@ -51,7 +51,7 @@ def mesh_3d(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> No
 
 
 def _of_equal_blocks(general: Algorithm) -> Algorithm:
-    """The allgather that an allgatherv is where all blocks are equal."""
+    """Return an allgatherv as an allgather: all blocks have equal sizes."""
 
     def write(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
         general(s, scount, ssize, [rcount] * s.size, rsize)
@@ -67,7 +67,7 @@ ompi_neighborexchange = _of_equal_blocks(allgatherv.ompi_neighborexchange)
 def gb(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     """A gather and a broadcast.
 
-    Rank 0 gathers all blocks and broadcasts them, with the algorithms chosen for these.
+    Rank 0 gathers all blocks and broadcasts them, with the configured algorithms.
     [Faraj].
     """
     s.chosen("gather")(s, scount, ssize, rcount, rsize, 0)
@@ -77,9 +77,9 @@ def gb(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
 def loosely_lr(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     """One ring of hosts for every core, the hosts' exchange proceeding beside it.
 
-    In each step pass a block to the same core of the next host, and it to the own host's cores.
-    Only the block from the host before is waited for in each step ("loosely" synchronous logical
-    ring); all else is at the end. SimGrid has room for 128 requests and crashes beyond.
+    In each step, pass a block to the same core of the next host and to the other cores of this
+    host. A step waits only for the block from the previous host ("loosely" synchronous logical
+    ring), the end for all other requests. SimGrid crashes with more than 128 requests.
     """
     blocks = blocks_of_hosts(s)
     sent, received = scount * ssize, rcount * rsize
@@ -104,9 +104,9 @@ def loosely_lr(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) ->
 def ntslr(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     """Blocks travel around a logical ring.
 
-    P - 1 times send to the next rank what came last, and receive from the one before. The ring
-    ignores the topology (non-topology-specific logical ring). [Faraj-Patarasuk]. When a block's
-    bytes differ between sender and receiver it is the default allgather.
+    P - 1 times, send the block received last to the next rank and receive from the previous one.
+    The ring ignores the topology (non-topology-specific logical ring). [Faraj-Patarasuk]. If a
+    block's size differs between sender and receiver, the default allgather is used.
     """
     block = scount * ssize
     if block == rcount * rsize:
@@ -118,9 +118,9 @@ def ntslr(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None
 def ntslr_nb(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     """Blocks travel around a logical ring, all receives are posted first.
 
-    Like `ntslr`; in each step wait for the block that comes, then for the one that goes.
-    [Faraj-Patarasuk]. When a block's bytes differ between sender and receiver it is the default
-    allgather.
+    Like `ntslr`; each step waits for the incoming block, then for the outgoing one.
+    [Faraj-Patarasuk]. If a block's size differs between sender and receiver, the default
+    allgather is used.
     """
     rank, size, block = s.rank, s.size, scount * ssize
     if block != rcount * rsize:
@@ -146,9 +146,9 @@ def pair(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
 def rdb(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     """Recursive doubling.
 
-    Exchange all blocks held with the rank whose number differs in bit 0, 1, 2... [Thakur]. When
-    the types of the two sides differ in width SimGrid takes the elements of one for those of
-    the other, and sends too few or fatally many; here all blocks travel.
+    Exchange all blocks held with the rank whose number differs in bit 0, 1, 2... [Thakur]. If
+    the types of the two sides differ in width, SimGrid confuses their element counts and sends
+    too few elements, or so many that it crashes; here all blocks are sent.
     """
     block = rcount * rsize
     for step in recursive_doubling_steps(s.rank, s.size):
@@ -162,9 +162,9 @@ def rhv(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     """Recursive halving of the distance.
 
     Exchange 1, 2, 4... blocks with the rank P/2, P/4, P/8... away. Blocks first go to the rank
-    whose number has the bits in reverse order, so that what a rank holds is contiguous at every
-    step. [Thakur]. Raises an `InputError` when the number of ranks is not a power of two. When
-    a block's bytes differ between sender and receiver it is the default allgather.
+    whose number has the bits in reverse order, so that a rank's blocks are contiguous at every
+    step. [Thakur]. Raises an `InputError` when the number of ranks is not a power of two. If a
+    block's size differs between sender and receiver, the default allgather is used.
     """
     demand_power_of_two(s.size, "allgather algorithm rhv")
     rank, size, block = s.rank, s.size, scount * ssize
@@ -192,9 +192,9 @@ def ring(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
 def smp_nts(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     """On every host, around a ring of hosts, and down a pipeline on every host.
 
-    Exchange on the host; hosts' blocks go around the first ranks, each passes them on. On a host
-    every rank passes the blocks of the other hosts on to the next rank. On a single host it is the
-    default allgather.
+    Exchange on the host; then the first ranks pass the hosts' blocks around a ring and to the next
+    rank of their host, where every rank forwards them to the next one. On a single host, the
+    default allgather is used.
     """
     blocks = blocks_of_hosts(s)
     if blocks.number == 1:
@@ -212,7 +212,7 @@ def smp_nts(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> No
 
 
 def _ring_of_hosts(s: Endpoint, blocks: Blocks, sent: int, received: int) -> None:
-    """The first rank of a host takes part in the ring and feeds its host's pipeline."""
+    """Take part in the ring as the first rank of a host, and feed the host's pipeline."""
     ahead, behind = blocks.neighbours()
     receives = [s.irecv(behind, received) for _ in range(1, blocks.number)]
     sends = [s.isend(ahead, sent)]
@@ -228,7 +228,7 @@ def _ring_of_hosts(s: Endpoint, blocks: Blocks, sent: int, received: int) -> Non
 def smp_simple(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     """On every host, among the first ranks of the hosts, then from them to the others.
 
-    Exchange on the host; the first ranks exchange hosts' blocks and send all to their host.
+    Exchange on the host; the first ranks exchange hosts' blocks and send all blocks to their host.
     """
     blocks = blocks_of_hosts(s)
     sent, received = scount * ssize, rcount * rsize
@@ -263,7 +263,7 @@ def spreading_simple(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: i
 def mvapich2_smp(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     """A gather on every host, an allgather among the hosts, a broadcast on every host.
 
-    The leaders' allgather is MPICH's, the gather and the broadcast are those chosen. MVAPICH2:
+    The leaders' allgather is MPICH's, the gather and the broadcast are those configured. MVAPICH2:
     allgather for SMP hosts (D. K. Panda's group, The Ohio State University). Raises an
     `InputError` when hosts have different numbers of ranks, or those of one host are not
     consecutive.

@@ -15,9 +15,9 @@ _SMALLEST_PIECE = 262144  # bytes
 def gb(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsize: int) -> None:
     """A gatherv and a broadcast.
 
-    Rank 0 collects all blocks and broadcasts them, with the broadcast chosen. [Faraj]. The
-    blocks lie side by side: gaps between them, which SimGrid would broadcast too, are not part
-    of the call.
+    Rank 0 collects all blocks and broadcasts them, with the configured broadcast. [Faraj]. The
+    blocks are contiguous: gaps between them, which SimGrid would broadcast too, are not part of
+    the call.
     """
     s.chosen("gatherv")(s, scount, ssize, rcounts, rsize, 0)
     s.chosen("bcast")(s, sum(rcounts), rsize, 0)
@@ -42,8 +42,8 @@ def ompi_neighborexchange(
 ) -> None:
     """Exchanges with the two neighbours in turn.
 
-    P/2 steps: one block in the first, then the two blocks that came last. [Chen]; as in Open
-    MPI. An odd number of ranks takes `ring`.
+    P/2 steps: one block in the first, then the two blocks received last. [Chen]; as in Open
+    MPI. With an odd number of ranks, `ring` is used.
     """
     if s.size % 2:
         ring(s, scount, ssize, rcounts, rsize)
@@ -52,13 +52,13 @@ def ompi_neighborexchange(
 
 
 def exchange_with_neighbours(s: Endpoint, blocks: Sequence[int]) -> None:
-    """The exchanges of an even number of ranks; `blocks`: bytes of each rank's block."""
+    """Write the exchanges for an even number of ranks; `blocks`: bytes of each rank's block."""
     rank, size = s.rank, s.size
     ahead, behind = (rank + 1) % size, (rank - 1) % size
     neighbours = (behind, ahead) if rank % 2 else (ahead, behind)
     first = neighbours[0]
     s.sendrecv(first, blocks[rank], 0, first, blocks[first], 0)
-    # Blocks travel in pairs that begin with an even rank's: the last pair received goes on.
+    # Blocks travel in pairs that begin with an even rank's: forward the last pair received.
     held = rank - rank % 2
     pairs = [held, held]
     strides = (-2, 2) if rank % 2 else (2, -2)
@@ -72,7 +72,7 @@ def exchange_with_neighbours(s: Endpoint, blocks: Sequence[int]) -> None:
 
 
 def around_a_ring(s: Endpoint, blocks: Sequence[int]) -> None:
-    """Send to the next rank the block that came last; `blocks`: bytes of each rank's block."""
+    """Send the block received last to the next rank; `blocks`: bytes of each rank's block."""
     right, left = (s.rank + 1) % s.size, (s.rank - 1) % s.size
     for step in range(s.size - 1):
         sent = blocks[(s.rank - step) % s.size]
@@ -82,7 +82,7 @@ def around_a_ring(s: Endpoint, blocks: Sequence[int]) -> None:
 def ompi_bruck(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsize: int) -> None:
     """Ceil(log2 P) exchanges of a growing number of blocks.
 
-    Send all blocks held to ranks 1, 2, 4... behind; the last step carries what is missing.
+    Send all blocks held to ranks 1, 2, 4... behind; the last step carries the missing blocks.
     [Bruck]; as in Open MPI.
     """
     rank, size = s.rank, s.size
@@ -100,9 +100,8 @@ def ompi_bruck(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsi
 def mpich_rdb(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsize: int) -> None:
     """Recursive doubling.
 
-    Exchange all blocks held with the rank whose number differs in bit 0, 1, 2... A receive has
-    room for everything up to the last block. Nothing happens when there is nothing to gather.
-    [Thakur].
+    Exchange all blocks held with the rank whose number differs in bit 0, 1, 2... A receive buffer
+    extends to the last block. If all blocks are empty, nothing is sent. [Thakur].
     """
     offsets = list(accumulate((count * rsize for count in rcounts), initial=0))
     total = offsets[-1]
@@ -118,9 +117,9 @@ def mpich_rdb(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsiz
 def mpich_ring(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsize: int) -> None:
     """Blocks travel around a ring in pieces.
 
-    Send to the next rank what came last, and receive from the one before, piece by piece. A
-    piece is as large as the smallest block, and at least 256 KiB: with blocks of different
-    sizes a rank is not held up until all of a large block has come. MPICH: ring allgatherv; J.
+    Send the piece received last to the next rank, and receive from the previous one. A piece is
+    as large as the smallest block, and at least 256 KiB: with blocks of different sizes, a rank
+    need not wait for the whole of a large block. MPICH: ring allgatherv; J.
     L. Träff, A. Ripke, C. Siebert, P. Balaji, R. Thakur, W. Gropp: A Simple, Pipelined
     Algorithm for Large, Irregular All-gather Problems. EuroPVM/MPI, 2008.
     """
@@ -128,7 +127,7 @@ def mpich_ring(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsi
 
 
 def around_in_pieces(s: Endpoint, counts: Sequence[int], size: int, piece: int) -> None:
-    """Blocks of `counts` elements of `size` bytes travel around a ring in pieces of elements."""
+    """Pass blocks of `counts` elements of `size` bytes around a ring, `piece` elements at once."""
     right, left = (s.rank + 1) % s.size, (s.rank - 1) % s.size
     streams = _pieces(counts, s.rank, piece), _pieces(counts, left, piece)
     for sent, received in zip_longest(*streams, fillvalue=0):
@@ -141,9 +140,9 @@ def around_in_pieces(s: Endpoint, counts: Sequence[int], size: int, piece: int) 
 
 
 def _pieces(counts: Sequence[int], first: int, piece: int) -> list[int]:
-    """Elements of all but one block, in pieces: that of `first` and of the ranks before it.
+    """Elements of each piece of P - 1 blocks: that of `first`, then of the ranks before it.
 
-    An empty block takes a step of its own, in which nothing is moved.
+    An empty block is a piece of 0 elements: a step that moves nothing.
     """
     pieces = []
     for back in range(len(counts) - 1):

@@ -1,9 +1,9 @@
 """Allreduce: every rank gets the reduction of all vectors.
 
-Those in two levels on hosts, `smp_*`, are from [STAR-MPI], for clusters of SMP machines. They take
-ranks that follow one another to be on one host; with unequal numbers of ranks on the hosts, every
-rank counts as a host. Where the ranks of a host are not a power of two, SimGrid's mix up hosts;
-these do not.
+The two-level algorithms, `smp_*`, are from [STAR-MPI], for clusters of SMP machines. They assume
+that consecutive ranks share a host; if hosts have unequal numbers of ranks, every rank counts as a
+host. If the number of ranks of a host is not a power of two, SimGrid's versions mix up hosts; these
+do not.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def lr(s: Endpoint, count: int, size: int) -> None:
 
     Reduce-scatter around the ring of the ranks, then pass the blocks around it again. P.
     Patarasuk, X. Yuan, "Bandwidth efficient all-reduce operation on tree topologies", IPDPS
-    2007 (STAR-MPI). Fewer elements than ranks go to `redbcast`, and what cannot be shared
-    evenly to the reduction that the configuration names.
+    2007 (STAR-MPI). With fewer elements than ranks, `redbcast` is used; the remainder of an
+    uneven division takes the configured allreduce.
     """
     if count < s.size:
         redbcast(s, count, size)
@@ -57,7 +57,7 @@ def lr(s: Endpoint, count: int, size: int) -> None:
 def rab(s: Endpoint, count: int, size: int) -> None:
     """Rabenseifner's reduction of long messages, from his own code.
 
-    Halve the vector recursively while reducing it, then double what each rank has.
+    Halve the vector recursively while reducing it, then double each rank's part.
     [Rabenseifner97].
     """
     if count == 0 or s.size == 1:
@@ -72,10 +72,9 @@ def rab(s: Endpoint, count: int, size: int) -> None:
 def rab1(s: Endpoint, count: int, size: int) -> None:
     """Reduction by recursive halving, then an allgather.
 
-    Halve the vector with ever nearer ranks, then call the configured allgather. From
-    [STAR-MPI], after R. Rabenseifner. It needs a power of two of ranks; a vector that they
-    cannot share evenly is lengthened. Raises an `InputError` when the number of ranks is not a
-    power of two.
+    Halve the vector with partners at decreasing distance, then call the configured allgather.
+    From [STAR-MPI], after R. Rabenseifner. A vector that the ranks cannot share evenly is
+    padded. Raises an `InputError` when the number of ranks is not a power of two.
     """
     demand_power_of_two(s.size, "allreduce algorithm rab1")
     share = count // s.size + (1 if count % s.size else 0)
@@ -90,9 +89,9 @@ def rab1(s: Endpoint, count: int, size: int) -> None:
 def rab2(s: Endpoint, count: int, size: int) -> None:
     """Reduction as an all-to-all and an allgather.
 
-    Every rank gets its part of all vectors, reduces it, and gives it to all. From [STAR-MPI].
-    Both halves are what the configuration names. A vector that the ranks cannot share evenly is
-    lengthened, a very short one to as many elements a rank as there are ranks.
+    Every rank receives its part of all vectors, reduces it and sends it to all. From [STAR-MPI].
+    Both phases use the configured algorithms. A vector that the ranks cannot share evenly is
+    padded; with fewer elements than ranks, to P elements per rank.
     """
     if count % s.size == 0:
         share = count // s.size
@@ -108,7 +107,7 @@ def rab_rdb(s: Endpoint, count: int, size: int) -> None:
     """Rabenseifner's reduction for long messages, as MPICH has it.
 
     Reduce-scatter by recursive halving, then allgather by recursive doubling. [Thakur]. Ranks
-    beyond a power of two hand their data to a neighbour first.
+    beyond a power of two first send their data to a neighbour.
     """
     by_halving(s, count, size, halving_blocks)
 
@@ -119,7 +118,7 @@ def by_halving(
     size: int,
     steps_of: StepsOf,
 ) -> None:
-    """Halve while reducing, and double back, by the steps of one of the functions `halving_*`."""
+    """Halve while reducing, then double, with the steps of one of the functions `halving_*`."""
     folding = fold(s.size)
     worker = folding.hand_over(s, count * size)
     if worker is not None:
@@ -140,7 +139,7 @@ def rdb(s: Endpoint, count: int, size: int) -> None:
 def redbcast(s: Endpoint, count: int, size: int) -> None:
     """Reduction to rank 0 and broadcast from it.
 
-    Call the reduction and the broadcast that the configuration names. From [STAR-MPI].
+    Call the configured reduction and broadcast. From [STAR-MPI].
     """
     s.chosen("reduce")(s, count, size, 0)
     s.chosen("bcast")(s, count, size, 0)
@@ -149,7 +148,7 @@ def redbcast(s: Endpoint, count: int, size: int) -> None:
 def smp_binomial(s: Endpoint, count: int, size: int) -> None:
     """Reduction in two levels along binomial trees.
 
-    Reduce on each host and among the hosts, then broadcast the same ways back.
+    Reduce on each host and among the hosts, then broadcast along the same trees.
     """
     nbytes = count * size
     blocks = blocks_of_hosts(s)
@@ -162,8 +161,8 @@ def smp_binomial(s: Endpoint, count: int, size: int) -> None:
 def smp_binomial_pipeline(s: Endpoint, count: int, size: int) -> None:
     """Reduction in two levels along binomial trees, in segments of 4096 elements.
 
-    Four segments at once pass through the four stages of `smp_binomial`. As in SimGrid, what is
-    left of the vector after the last whole segment is not sent.
+    Four segments at once pass through the four stages of `smp_binomial`. As in SimGrid, the
+    remainder after the last whole segment is not sent.
     """
     blocks = blocks_of_hosts(s)
     segment = min(count, _PIPELINE_ELEMENTS)
@@ -202,7 +201,7 @@ def smp_rsag(s: Endpoint, count: int, size: int) -> None:
     """Reduction in two levels: binomial trees on the hosts, a ring among them.
 
     Reduce on each host, reduce-scatter and allgather around the hosts, broadcast on each. As in
-    SimGrid, what the hosts cannot share evenly is not sent.
+    SimGrid, the remainder of an uneven division among the hosts is not sent.
     """
 
     def around(blocks: Blocks) -> None:
@@ -227,8 +226,8 @@ def _ring(s: Endpoint, blocks: Blocks, count: int, size: int) -> None:
     share, rest = divmod(count, blocks.number)
 
     def nbytes(host: int) -> int:
-        # The last host has what is left over; where no share holds anything, SimGrid takes
-        # every host for the last.
+        # The last host also takes the remainder; if shares are empty, SimGrid treats every host
+        # as the last.
         last = share == 0 or host % blocks.number == blocks.number - 1
         return (share + rest if last else share) * size
 
@@ -250,7 +249,7 @@ def smp_rsag_rab(s: Endpoint, count: int, size: int) -> None:
 
 
 def _halve_and_double(s: Endpoint, blocks: Blocks, count: int, size: int) -> None:
-    """Exchange ever smaller parts with ever farther leaders, then the other way round."""
+    """Exchange ever smaller parts with leaders at growing distance, then reverse the steps."""
     masks = [1 << bit for bit in range(blocks.number.bit_length() - 1)]
     part = count // 2
     for mask in masks:
@@ -258,13 +257,13 @@ def _halve_and_double(s: Endpoint, blocks: Blocks, count: int, size: int) -> Non
         s.sendrecv(peer, part * size, 0, peer, part * size, 0)
         part //= 2
     for mask in reversed(masks):
-        part *= 2  # less than before where a half was not whole, as in SimGrid
+        part *= 2  # smaller than before if a half was rounded down, as in SimGrid
         peer = (blocks.block ^ mask) * blocks.cores
         s.sendrecv(peer, part * size, 0, peer, part * size, 0)
 
 
 class _Parts(NamedTuple):
-    """A number of elements in parts that differ by one at most, the longer ones first."""
+    """A number of elements divided into parts that differ by at most one, longer ones first."""
 
     shorter: int
     longer_ones: int
@@ -277,8 +276,8 @@ def ompi_ring_segmented(s: Endpoint, count: int, size: int) -> None:
     """Reduction of very long messages around a ring, in segments of about 1 MiB.
 
     Reduce-scatter around the ring segment after segment, then pass the blocks around it. Open
-    MPI's `coll/tuned` (`allreduce_intra_ring_segmented`): [Pjesivac]. A message of less than
-    one segment a rank goes to `lr`.
+    MPI's `coll/tuned` (`allreduce_intra_ring_segmented`): [Pjesivac]. Messages of less than
+    one segment per rank use `lr`.
     """
     if s.size == 1:
         return
@@ -293,7 +292,7 @@ def ompi_ring_segmented(s: Endpoint, count: int, size: int) -> None:
 
 
 def ring_in_phases(s: Endpoint, count: int, size: int, phases: int) -> None:
-    """A reduce-scatter around a ring, each block in so many parts, then an allgather around it."""
+    """Reduce-scatter around a ring, each block in `phases` parts, then allgather around it."""
     blocks = _Parts(*divmod(count, s.size))
     right, left = (s.rank + 1) % s.size, (s.rank - 1) % s.size
     longest = _Parts(*divmod(blocks.length(0), phases)).length(0)
@@ -334,10 +333,9 @@ def mvapich2_two_level(
     """MVAPICH2's reduction in two levels: on each host, then among the hosts' leaders.
 
     Reduce on each host, exchange among the leaders, and broadcast on each host. MVAPICH2's
-    `MPIR_Allreduce_two_level_MV2`: [Mamidala]. The broadcast is the one that the configuration
-    names. `intra` is the reduction on a host, an allreduce; or `reduce`: the reduction of the
-    host's ranks to their leader that the configuration names. `inter`: the reduction among the
-    leaders: `rdb` or `mvapich2_rs`.
+    `MPIR_Allreduce_two_level_MV2`: [Mamidala]. The broadcast is the configured one. `intra` is
+    the allreduce on a host, or `reduce` for the configured reduction to the host's leader.
+    `inter` is the allreduce among the leaders: `rdb` or `mvapich2_rs`.
     """
     where = nodes(s)
     if count == 0:

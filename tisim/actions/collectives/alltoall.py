@@ -8,7 +8,7 @@ from tisim.actions.collectives.mesh import along_2d, along_3d
 from tisim.actions.collectives.nonblocking import ialltoall
 from tisim.actions.script import Endpoint
 
-_HANDLE = 8  # bytes by which the ranks make their windows known
+_HANDLE = 8  # bytes per rank of the exchange of window handles
 _PUT_TAG = 2  # keeps the puts apart from the messages of the calls around them
 
 
@@ -19,7 +19,7 @@ def _blocks(s: Endpoint, sent: int, received: int) -> tuple[list[int], list[int]
 def mesh_2d(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     """Along the rows, then along the columns of a mesh.
 
-    All that a rank has to send goes along its row, what is for a column then down that column.
+    All of a rank's data go along its row, then the data for each column down that column.
     [Faraj]. Raises an `InputError` when the ranks cannot be arranged as a mesh (SimGrid then
     sends nothing).
     """
@@ -30,7 +30,7 @@ def mesh_2d(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> No
 def mesh_3d(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     """Along the rows, the columns and the depth of a mesh.
 
-    All that ranks have to send is spread over their plane, then goes to the other planes.
+    All data are spread over the rank's plane, then sent to the other planes.
     [Faraj]. Raises an `InputError` when the ranks cannot be arranged as a mesh of square planes
     (SimGrid then sends nothing).
     """
@@ -50,15 +50,15 @@ def basic_linear(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) 
 def bruck(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     """Ceil(log2 P) exchanges, blocks are forwarded.
 
-    In step k the blocks whose distance to travel has bit k set go 2^k ranks ahead. [Bruck]; as
-    in MPICH. SimGrid gives a block `scount` elements of `rsize` bytes, too few or fatally many
-    when the types of the two sides differ in width; here all of it travels.
+    In step k, the blocks whose remaining distance has bit k set go 2^k ranks ahead. [Bruck]; as
+    in MPICH. SimGrid computes a block as `scount` elements of `rsize` bytes: too few, or so many
+    that it crashes, if the types of the two sides differ in width; here whole blocks are sent.
     """
     rank, size = s.rank, s.size
     block = scount * ssize
     distance = 1
     while distance < size:
-        # how many of 1 to P - 1 have this bit
+        # how many of the distances 1 to P - 1 have this bit
         whole, part = divmod(size, 2 * distance)
         blocks = whole * distance + max(0, part - distance)
         nbytes = blocks * block
@@ -80,10 +80,10 @@ pair_light_barrier, pair_mpi_barrier, pair_one_barrier = paced("pair", pair)
 def rdb(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     """Recursive doubling, everything goes everywhere.
 
-    Exchange all blocks held, for whomever, with the rank that differs in bit 0, 1, 2... An
-    allgather of what all ranks have to send; a rank picks its blocks at the end. [Thakur]; used
-    so by A. Faraj. When the types of the two sides differ in width SimGrid takes the elements
-    of one for those of the other, and sends too few or fatally many; here all blocks travel.
+    Exchange all blocks held, for all destinations, with the rank that differs in bit 0, 1, 2...
+    This is an allgather of all send buffers; a rank picks its blocks at the end. [Thakur]; used
+    this way by A. Faraj. If the types of the two sides differ in width, SimGrid confuses their
+    element counts and sends too few, or so many that it crashes; here all blocks are sent.
     """
     share = rcount * rsize * s.size
     exchange_doubling(s, lambda ranks: len(ranks) * share, lambda step: step.width * share)
@@ -103,7 +103,7 @@ ring_light_barrier, ring_mpi_barrier, ring_one_barrier = paced("ring", ring)
 def mvapich2_scatter_dest(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     """Messages to four ranks at a time, the own rank included.
 
-    MVAPICH2 has it from MPICH.
+    MVAPICH2 took it from MPICH.
     """
     if rcount:
         a_few_at_a_time(s, *_blocks(s, scount * ssize, rcount * rsize), own=True)
@@ -113,13 +113,12 @@ def pair_rma(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> N
     """One-sided, every rank puts its blocks into the others' memory.
 
     Put a block to all ranks, in the order of the exchanges of `pair`, between two fences.
-    Making the window is an allgather, a fence two barriers, freeing the window two more; all
-    with the algorithms chosen. A target's share is to wait, at the second fence, for what was
-    put: its receives, posted at the start, let every put go at once. [Faraj]; the one-sided form
-    is SimGrid's. Raises an `InputError` when the
-    number of ranks is not a power of two. A put never waits for its target. With sending and
-    receiving overheads other than 0, one that is too large to be detached is charged none here,
-    in SimGrid those of a detached one.
+    Creating the window takes an allgather, a fence two barriers, freeing the window two more;
+    all use the configured algorithms. A target waits for the puts at the second fence; its
+    receives are posted at the start, so that every put starts at once. [Faraj]; the one-sided
+    form is SimGrid's. A put never waits for its target. With non-zero send and receive
+    overheads, a put too large to be detached is charged none here, but those of a detached one
+    in SimGrid. Raises an `InputError` when the number of ranks is not a power of two.
     """
     demand_power_of_two(s.size, "alltoall algorithm pair_rma")
     barrier = s.chosen("barrier")

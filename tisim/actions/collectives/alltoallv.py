@@ -21,7 +21,7 @@ def bruck(
 ) -> None:
     """Messages to four ranks at a time.
 
-    The name is SimGrid's; no data are forwarded, as they are in the algorithm of Bruck et al.
+    The name is SimGrid's; unlike the algorithm of Bruck et al., it forwards no data.
     """
     a_few_at_a_time(s, *_blocks(scounts, ssize, rcounts, rsize), own=False)
 

@@ -13,8 +13,8 @@ from tisim.errors import InputError
 def ompi_basic_linear(s: Endpoint) -> None:
     """Linear barrier through rank 0, as in Open MPI's `coll/basic`.
 
-    Rank 0 hears from everybody, then answers everybody. The linear barrier of Open MPI
-    (`coll/basic`), with non-blocking messages on rank 0.
+    Rank 0 receives a message from every rank, then answers every rank. The linear barrier of
+    Open MPI (`coll/basic`), with non-blocking messages on rank 0.
     """
     if s.rank > 0:
         s.send(0, 0)
@@ -40,8 +40,8 @@ def ompi_two_procs(s: Endpoint) -> None:
 def ompi_tree(s: Endpoint) -> None:
     """Barrier up and down a binomial tree.
 
-    Hear from the children, tell the parent, hear from it, tell the children. Open MPI's
-    `coll/base` (`barrier_intra_tree`).
+    Receive from the children, send to the parent, receive from it, send to the children. Open
+    MPI's `coll/base` (`barrier_intra_tree`).
     """
     parent, children = in_order_binomial_tree(s.rank, s.size, 0)
     for child in children:
@@ -56,7 +56,7 @@ def ompi_tree(s: Endpoint) -> None:
 def ompi_bruck(s: Endpoint) -> None:
     """Barrier by dissemination.
 
-    Tell the rank at distance 1, 2, 4... ahead, hear from the one as far behind. D. Hensgen, R.
+    Send to the rank 1, 2, 4... ahead, receive from the one as far behind. D. Hensgen, R.
     Finkel, U. Manber, "Two algorithms for barrier synchronization", IJPP 17 (1988); Open MPI
     names it after J. Bruck.
     """
@@ -117,7 +117,7 @@ def mpich_smp(s: Endpoint) -> None:
 
 
 def in_two_levels(where: Nodes, barrier: Algorithm, bcast: Algorithm) -> None:
-    """A barrier on each host, one among the leaders, then a byte to the ranks of each host."""
+    """Barrier on each host, barrier among the leaders, then a one-byte broadcast on each host."""
     barrier(where.intra)
     if where.leaders is not None:
         barrier(where.leaders)

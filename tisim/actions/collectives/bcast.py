@@ -1,8 +1,8 @@
 """Broadcast: the root's data reach every rank.
 
-Those in two levels on hosts, `smp_*`, are from [STAR-MPI], for clusters of SMP machines; with
-unequal numbers of ranks on the hosts the selector `mpich` decides. `ntsb`, `ntsl`, `smp_binary` and
-`smp_linear` work in segments of 8 KiB, and leave what remains to the configured broadcast.
+The two-level algorithms, `smp_*`, are from [STAR-MPI], for clusters of SMP machines; if hosts have
+unequal numbers of ranks, the selector `mpich` decides. `ntsb`, `ntsl`, `smp_binary` and
+`smp_linear` send segments of 8 KiB, and leave the remainder to the configured broadcast.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tisim.actions.script import Endpoint
 _SEGMENT_BYTES = 8192
 _LONG_SPLIT = 370728
 _SHORT_SEGMENT, _LONG_SEGMENT = 1 << 10, 8 << 10
-# Segment bytes, taken if the ranks are fewer than slope * message bytes + offset.
+# Segment bytes, slope, offset: used if the ranks are fewer than slope * message bytes + offset.
 _PIPELINE_SEGMENTS = (
     (128 << 10, 1.6134e-6, 2.1102),
     (64 << 10, 2.3679e-6, 1.1787),
@@ -68,7 +68,7 @@ def flattree_pipeline(s: Endpoint, count: int, size: int, root: int) -> None:
     """Broadcast without a tree, in segments of 8 KiB.
 
     The root sends all segments to one rank after the other. From [STAR-MPI], by way of SimGrid.
-    As there, what is left of the vector after the last whole segment is not sent.
+    As there, the remainder after the last whole segment is not sent.
     """
     segment, segments = whole_segments(count, size, _SEGMENT_BYTES)
     if segments == 0:
@@ -121,7 +121,7 @@ def _in_segments(
     targets: list[int],
     pass_segments: Callable[[Endpoint, int | None, list[int], list[int]], None],
 ) -> None:
-    """Pass on whole segments, or all in one; the configured broadcast takes what is left."""
+    """Forward whole segments, or a single one; the configured broadcast sends the remainder."""
     segment, segments = whole_segments(count, size, _SEGMENT_BYTES)
     if count <= segment:
         forward(s, source, targets, [count * size])
@@ -131,7 +131,7 @@ def _in_segments(
         s.chosen("bcast")(s, count % segment, size, root)
 
 
-# STAR-MPI has blocking sends in `NTSL` and others here; in SimGrid both have the latter.
+# STAR-MPI has blocking sends in `NTSL`, non-blocking ones here; SimGrid has the latter in both.
 ntsl_isend = ntsl
 
 
@@ -167,7 +167,7 @@ def scatter_rdb_allgather(
 ) -> None:
     """Broadcast of medium messages as a scatter and a recursive doubling.
 
-    Scatter the bytes in equal pieces along a binomial tree, then double what ranks hold.
+    Scatter the bytes in equal pieces along a binomial tree, then gather them by doubling.
     [Thakur]; the code is MPICH's `MPIR_Bcast_scatter_doubling_allgather`.
     """
     if count * size == 0:
@@ -205,7 +205,7 @@ def smp_binary(s: Endpoint, count: int, size: int, root: int) -> None:
 
 
 def _binary_neighbours(blocks: Blocks) -> tuple[int | None, list[int]]:
-    """Where this rank's data come from and where they go, other hosts first."""
+    """Return the source of this rank's data and its targets, other hosts first."""
     source = None
     targets = []
     if blocks.core == 0:
@@ -223,8 +223,8 @@ def smp_binomial(s: Endpoint, count: int, size: int, root: int) -> None:
     """Broadcast in two levels: binomial trees among hosts, then on each host.
 
     Send along a binomial tree of the hosts' first ranks, then along one on each host. The MPICH of
-    SimGrid uses it for every uniform communicator. Where the ranks of a host are not a power of
-    two, SimGrid's sends some messages that nobody receives; there are none here.
+    SimGrid uses it for every uniform communicator. If the number of ranks of a host is not a power
+    of two, SimGrid's version sends some messages that no rank receives; this one does not.
     """
     layout = nodes(s).layout
     if not layout.uniform:
@@ -241,8 +241,8 @@ def smp_linear(s: Endpoint, count: int, size: int, root: int) -> None:
     """Broadcast in two levels: along a line of hosts and along one on each host, in 8 KiB segments.
 
     Send from each host's first rank to the next host's and to its own second rank, and so on. With
-    one rank a host SimGrid's sends every message twice, although it is received once; here it is
-    sent once.
+    one rank per host, SimGrid's version sends every message twice, although it is received once;
+    this one sends it once.
     """
     layout = nodes(s).layout
     if not layout.uniform:
@@ -258,7 +258,7 @@ def smp_linear(s: Endpoint, count: int, size: int, root: int) -> None:
 
 
 def _linear_neighbours(blocks: Blocks) -> tuple[int | None, list[int]]:
-    """Where this rank's data come from and where they go, the next host first."""
+    """Return the source of this rank's data and its targets, the next host first."""
     rank = blocks.s.rank
     within = [rank + 1] if blocks.core + 1 < blocks.cores else []
     if blocks.core:
@@ -272,8 +272,8 @@ def ompi_split_bintree(s: Endpoint, count: int, size: int, root: int) -> None:
     """Broadcast of two halves down the two subtrees of a binary tree, then an exchange in pairs.
 
     Send the first half to the left subtree and the second to the right one, then swap them. The
-    "split binary" of Open MPI's `coll/tuned`: [Pjesivac]. A message that is too short to be cut
-    goes to `SMP_linear`, as in SimGrid.
+    "split binary" of Open MPI's `coll/tuned`: [Pjesivac]. Messages that are too short to be cut
+    use `SMP_linear`, as in SimGrid.
     """
     if s.size == 1:
         return
@@ -296,7 +296,7 @@ def send_halves(s: Endpoint, root: int, pieces: list[list[int]]) -> None:
 
 
 def _send_half_down(s: Endpoint, root: int, pieces: list[list[int]], side: int) -> None:
-    """Each half goes down its subtree segment by segment."""
+    """Send each half down its subtree segment by segment."""
     place = binary_tree(s.rank, s.size, root)
     if place.parent is None:
         for i in range(len(pieces[0])):
@@ -319,7 +319,7 @@ def _send_half_down(s: Endpoint, root: int, pieces: list[list[int]], side: int) 
 
 
 def _swap_halves(s: Endpoint, root: int, halves: tuple[int, int], side: int) -> None:
-    """Each rank swaps halves with its like in the other subtree, the last perhaps with the root."""
+    """Swap halves with the peer in the other subtree; the last rank's peer may be the root."""
     last = (root - 1) % s.size
     if s.size % 2 == 0 and s.rank == root:
         s.send(last, halves[1])
@@ -351,7 +351,7 @@ def _pipeline_segment(ranks: int, nbytes: int) -> int:
 
 
 def pass_on(s: Endpoint, place: Place, pieces: list[int]) -> None:
-    """Receive each segment while the one before is sent on; buffers are all of a segment's size."""
+    """Receive each segment while the previous one is forwarded, into buffers of a full segment."""
     receive = -1
     for i, nbytes in enumerate(pieces):
         if place.parent is not None:
@@ -368,7 +368,7 @@ def mvapich2_inter_node(
 ) -> None:
     """The inter-node phase of MVAPICH2's two-level broadcast.
 
-    Hand the data to the leader of the root's host, and broadcast them among the leaders. MVAPICH2's
+    Send the data to the leader of the root's host, and broadcast them among the leaders. MVAPICH2's
     `MPIR_Bcast_inter_node_helper_MV2`: [Mamidala]. `inter` is the broadcast among the leaders.
     """
     among_leaders(s, nodes(s), count, size, root, algorithm("bcast", inter))
@@ -377,7 +377,7 @@ def mvapich2_inter_node(
 def among_leaders(
     s: Endpoint, where: Nodes, count: int, size: int, root: int, bcast: Algorithm
 ) -> None:
-    """Hand the data to the leader of the root's host, and broadcast them among the leaders."""
+    """Send the data to the leader of the root's host, and broadcast them among the leaders."""
     leader = where.leader_of(root)
     if root != leader:
         if s.rank == leader:
@@ -393,10 +393,10 @@ def mvapich2_intra_node(
 ) -> None:
     """MVAPICH2's untuned broadcast, which decides whether it has two levels.
 
-    Two levels on many ranks or for medium messages, one otherwise. MVAPICH2's
-    `MPIR_Bcast_intra_MV2`: [Mamidala]. As in SimGrid, the broadcast on a host of up to 128 KiB
-    starts at the root's number, not at the leader; here that number is taken modulo the ranks of
-    the host. `inter` is the broadcast among the leaders.
+    Two levels for many ranks or medium messages, one otherwise. MVAPICH2's
+    `MPIR_Bcast_intra_MV2`: [Mamidala]. As in SimGrid, a broadcast of up to 128 KiB on a host
+    starts at the root's rank, not at the leader; here that rank is taken modulo the number of
+    ranks of the host. `inter` is the broadcast among the leaders.
     """
     nbytes = count * size
     if count == 0:

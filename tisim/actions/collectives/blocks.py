@@ -1,6 +1,6 @@
-"""Ranks in blocks of equal length: how STAR-MPI's two-level algorithms see hosts.
+"""Equal blocks of consecutive ranks, which STAR-MPI's two-level algorithms treat as hosts.
 
-They take the first c ranks to be on one host, the next c on another, and so on, where c is the
+They assume the first c ranks on one host, the next c on another, and so on, where c is the
 number of ranks of a host, whatever the placement.
 """
 
@@ -14,9 +14,9 @@ from tisim.actions.script import Endpoint
 class Blocks:
     """One rank's place in the blocks of its communicator.
 
-    `cores` is the number of ranks of a block; it divides the number of ranks. `cores`, `number`:
-    ranks of a block, and blocks. `block`, `core` are the index of this rank's block, and its place
-    in it; place 0 is the block's leader. `leader` is the rank of the leader of this rank's block.
+    `cores` is the number of ranks of a block, a divisor of the number of ranks; `number` is the
+    number of blocks. `block` is the index of this rank's block and `core` its place in it; place 0
+    is the leader. `leader` is the rank of this block's leader.
     """
 
     __slots__ = ("s", "cores", "number", "block", "core", "leader")
@@ -47,12 +47,12 @@ class Blocks:
             reduce_up(self.s, nbytes, self.block, self.number, 0, self.cores)
 
     def neighbours(self) -> tuple[int, int]:
-        """The leaders of the next and of the previous block, around all of them."""
+        """Leaders of the next and of the previous block, cyclically."""
         size = self.s.size
         return (self.leader + self.cores) % size, (self.leader - self.cores) % size
 
 
 def blocks_of_hosts(s: Endpoint) -> Blocks:
-    """Blocks of as many ranks as a host has; of one rank if the hosts have unequal numbers."""
+    """Return blocks of as many ranks as a host has; of one rank if hosts have unequal numbers."""
     layout = nodes(s).layout
     return Blocks(s, layout.sizes[0] if layout.uniform else 1)

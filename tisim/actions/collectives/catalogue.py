@@ -1,6 +1,6 @@
 """The collective algorithms and selectors of tisim, by name.
 
-An algorithm is a function ``algorithm(s, ...)`` that writes what one rank does, as calls on the
+An algorithm is a function ``algorithm(s, ...)`` that writes one rank's schedule, as calls on the
 endpoint `s` (`tisim.actions.script`). Its other arguments depend on the operation; counts are in
 elements, and a size is the width of one element in bytes:
 
@@ -14,8 +14,8 @@ elements, and a size is the width of one element in bytes:
   ``reduce_scatter(s, rcounts, size)``.
 
 Names are those of SimGrid's options (``smpi/bcast:NTSB``). The algorithm `NTSB` of `bcast` is the
-function `ntsb` of the module `tisim.actions.collectives.bcast`, which is imported when it is first
-asked for. A *selector* (`SELECTORS`) is a name too: it decides and calls.
+function `ntsb` of the module `tisim.actions.collectives.bcast`, which is imported on first use. A
+*selector* (`SELECTORS`) is also a name: it chooses an algorithm and calls it.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from tisim.support.similar import similar
 
 Algorithm = Callable[..., None]
 
-#: Names that stand for a decision on size, ranks and placement, for every operation.
+#: Names of selectors, which decide by size, ranks and placement, for every operation.
 SELECTORS = (
     "default", "ompi", "mpich", "mvapich2", "impi", "openmpi-4.1", "openmpi-5.0", "mpich-4",
 )  # fmt: skip
 
-# Selectors of MPI libraries, not SimGrid's: a module with a function for each operation.
+# Selectors of MPI libraries, not SimGrid's: modules with a function per operation.
 _MODULES = {"openmpi-4.1": "openmpi_4_1", "openmpi-5.0": "openmpi_4_1", "mpich-4": "mpich_4"}
 
-# Where their non-blocking collectives are, which have rounds.
+# Modules of their non-blocking collectives, which proceed in rounds.
 _NONBLOCKING = {
     "openmpi-4.1": "collectives.libnbc",
     "openmpi-5.0": "collectives.libnbc",
     "mpich-4": "selectors.mpich_4_nonblocking",
 }
 
-#: The algorithms of each operation that make the messages of SimGrid's, by their SimGrid names.
+#: The algorithms of each operation that send the same messages as SimGrid's, by SimGrid name.
 ALGORITHMS: dict[str, tuple[str, ...]] = {
     "allgather": (
         "2dmesh", "3dmesh", "bruck", "GB", "loosely_lr", "NTSLR", "NTSLR_NB", "pair", "rdb", "rhv",
@@ -98,13 +98,13 @@ ALGORITHMS: dict[str, tuple[str, ...]] = {
     "scatterv": (),
 }  # fmt: skip
 
-#: Algorithms that move data in other ways in SimGrid, and whose messages here come near to it.
+#: Algorithms that move data by other means in SimGrid, approximated here by messages.
 APPROXIMATIONS: dict[str, tuple[str, ...]] = {"alltoall": ("pair_rma",)}
 
-# These have one algorithm, whatever the selector.
+# Operations with one algorithm, whatever the selector.
 _SINGLE = frozenset({"exscan", "gatherv", "scan", "scatterv"})
 
-# SimGrid's names that no schedule can stand for, and why.
+# SimGrid's algorithms that cannot be written as schedules, and why.
 _PROBES = "probes for messages and branches on what has arrived"
 _UNSCHEDULABLE = {
     ("bcast", "arrival_pattern_aware"): _PROBES,
@@ -122,10 +122,10 @@ _loaded: dict[tuple[str, str], Algorithm] = {}
 def algorithm(operation: str, name: str, *, also: tuple[str, ...] = ()) -> Algorithm:
     """Return the algorithm or selector `name` of `operation`.
 
-    `operation`: such as ``"allreduce"``; see the module's description for all of them. `name` is a
-    SimGrid name such as ``"rdb"``, or a selector such as ``"ompi"``. `also`: further names, which a
-    message offers too. Raises an `InputError` where there is no such operation or algorithm; the
-    message has the nearest names.
+    `operation`: such as ``"allreduce"``; the module docstring lists all operations. `name` is a
+    SimGrid name such as ``"rdb"``, or a selector such as ``"ompi"``. `also`: further names that
+    the error message suggests. Raises an `InputError` if there is no such operation or algorithm;
+    the message suggests the nearest names.
     """
     key = (operation, name)
     found = _loaded.get(key)
@@ -135,9 +135,9 @@ def algorithm(operation: str, name: str, *, also: tuple[str, ...] = ()) -> Algor
 
 
 def nonblocking(operation: str, selector: str) -> Callable[..., object]:
-    """How the library that `selector` stands for carries out a non-blocking `operation`.
+    """Return the non-blocking `operation` of the library that `selector` models.
 
-    SimGrid's way, for which all its selectors stand, is one exchange of messages.
+    All of SimGrid's selectors use the same single exchange of messages.
     """
     name = _NONBLOCKING.get(selector, "collectives.nonblocking")
     module = importlib.import_module(f"tisim.actions.{name}")
@@ -145,9 +145,9 @@ def nonblocking(operation: str, selector: str) -> Callable[..., object]:
 
 
 def names(operation: str) -> tuple[str, ...]:
-    """Return all names that `algorithm` knows for `operation`: selectors first.
+    """Return all names that `algorithm` accepts for `operation`: selectors first.
 
-    Raises an `InputError` where there is no such operation.
+    Raises an `InputError` if there is no such operation.
     """
     _check_operation(operation)
     return (*SELECTORS, *_built_in(operation))
@@ -156,8 +156,7 @@ def names(operation: str) -> tuple[str, ...]:
 def check_free(operation: str, name: str) -> None:
     """Check that a user may register an algorithm `name` of `operation`.
 
-    Raises an `InputError` where there is no such operation, or tisim has an algorithm of that name
-    itself.
+    Raises an `InputError` if there is no such operation, or the name is a built-in algorithm.
     """
     _check_operation(operation)
     taken = (*SELECTORS, *_built_in(operation))

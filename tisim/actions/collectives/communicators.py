@@ -1,4 +1,4 @@
-"""The messages that making a communicator takes."""
+"""Messages that the creation of a communicator exchanges."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from tisim.actions.script import Endpoint
 
 _COLOR_AND_KEY = 8  # bytes of two integers
 _GROUP = 8  # bytes of SimGrid's message that tells a rank its new communicator
-_NUMBER = 4  # bytes of the number of a communicator
+_NUMBER = 4  # bytes of a communicator's number
 
 
 def write_stage(s: Endpoint, stage: Stage, joins: bool, groups: Sequence[Sequence[int]]) -> None:
-    """Write what a rank does in a stage of MPI_Comm_split or MPI_Comm_dup (`Comm::split`).
+    """Write the schedule of a rank in a stage of MPI_Comm_split or MPI_Comm_dup (`Comm::split`).
 
-    `s` is a rank of the parent; in ``NUMBER`` a rank of the new communicator. `stage`: ``COLORS``
-    on rank 0 of the parent, then ``GROUPS`` there; ``GROUPS`` for both on its other ranks;
-    ``NUMBER`` on the ranks of the new communicator. `joins` says whether the rank will be in a new
-    communicator: its colour is not negative. `groups`: in ``GROUPS`` on rank 0: for each new
-    communicator its ranks, as ranks of the parent, in their new order. Communicators are in the
-    order of their lowest ranks.
+    `s` is a rank of the parent or, in ``NUMBER``, of the new communicator. `stage`: rank 0 of the
+    parent has ``COLORS``, then ``GROUPS``; its other ranks have ``GROUPS`` for both; the ranks of
+    the new communicator have ``NUMBER``. `joins`: the rank joins a new communicator (its colour is
+    not negative). `groups` (in ``GROUPS`` on rank 0): the ranks of each new communicator, as ranks
+    of the parent in their new order. Communicators are ordered by their lowest ranks.
     """
     if stage == Stage.NUMBER:
         s.chosen("bcast")(s, 1, _NUMBER, 0)

@@ -1,4 +1,4 @@
-"""Exchanges of every rank with every other one, step by step or a few at a time."""
+"""Exchanges between all pairs of ranks, step by step or a few at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tisim.actions.script import Endpoint
 _RANKS_AT_A_TIME = 4
 
 
-# How exchanges follow one another, besides at once: see `around`.
+# Paces of exchanges other than without any pause: see `around`.
 _PACES = {
     "light_barrier": "each after a message that its partner is ready",
     "mpi_barrier": "each after a barrier",
@@ -20,9 +20,7 @@ _PACES = {
 
 
 def paced(name: str, exchanges: Algorithm) -> list[Algorithm]:
-    """The algorithms that make the exchanges of the algorithm `name` at the paces `light_barrier`,
-    `mpi_barrier` and `one_barrier`; `exchanges` takes the pace behind all other arguments.
-    """
+    """Return the algorithm `name` at each pace of `_PACES`; `exchanges` takes the pace last."""
 
     def at_pace(pace: str, when: str) -> Algorithm:
         def write(s: Endpoint, *arguments: object) -> None:
@@ -37,10 +35,10 @@ def paced(name: str, exchanges: Algorithm) -> list[Algorithm]:
 def in_pairs(
     s: Endpoint, operation: str, sent: Sequence[int], received: Sequence[int], pace: str = ""
 ) -> None:
-    """P - 1 exchanges: in step i with the rank whose number differs by exclusive or with i [Faraj].
+    """P - 1 exchanges: in step i with the rank whose number is ``rank XOR i`` [Faraj].
 
-    The bytes are those to and from each rank; `pace` is that of `around`. Raises an `InputError`
-    that names the algorithm of `operation` when the number of ranks is not a power of two.
+    `sent` and `received` are bytes per rank; `pace` as in `around`. Raises an `InputError` that
+    names the algorithm of `operation` when the number of ranks is not a power of two.
     """
     demand_power_of_two(s.size, f"{operation} algorithm {'_'.join(filter(None, ('pair', pace)))}")
     rank = s.rank
@@ -50,9 +48,9 @@ def in_pairs(
 def around(s: Endpoint, sent: Sequence[int], received: Sequence[int], pace: str = "") -> None:
     """P - 1 exchanges: in step i to the rank i ahead and from the rank i behind [Faraj].
 
-    With the pace ``light_barrier`` one byte tells the sender to go on before each exchange but the
-    first. With ``one_barrier`` the barrier that is chosen makes all ranks start together; with
-    ``mpi_barrier`` it comes before each step too, that with itself included.
+    With the pace ``light_barrier``, one byte tells the sender to proceed before each exchange but
+    the first. With ``one_barrier``, the configured barrier makes all ranks start together; with
+    ``mpi_barrier``, it also precedes each step.
     """
     rank, size = s.rank, s.size
     peers = (((rank + step) % size, (rank - step) % size) for step in range(1, size))
@@ -87,10 +85,10 @@ def a_few_at_a_time(
     own: bool,
     empty: bool = True,
 ) -> None:
-    """Receive from a few ranks ahead while sending to as many behind, until all had their turn.
+    """Receive from `few` ranks ahead while sending to as many behind, until all are served.
 
-    MPICH's throttled linear ("scattered destination") exchange. `own`: to this rank itself too;
-    `empty`: empty messages are sent too.
+    MPICH's throttled linear ("scattered destination") exchange. `own`: include this rank itself;
+    `empty`: send empty messages too.
     """
     for start in range(0, s.size, few):
         distances = range(start if own else max(start, 1), min(start + few, s.size))

@@ -58,8 +58,8 @@ def ompi_linear_sync(
     A rank waits for the root's empty message, then sends its first segment and the rest. The
     root waits for the first segment of a rank before it calls the next one; the second segments
     (empty for small blocks) arrive in the background. Open MPI, ``coll/tuned``: synchronized
-    linear gather. SimGrid hangs in it when one segment is below `smpi/async-small-thresh` and
-    the other is not: the second segment's receive takes the first one.
+    linear gather. SimGrid hangs if one segment is below `smpi/async-small-thresh` and the other
+    is not: the second segment's receive matches the first segment.
     """
     sent, received = _segments(scount, ssize), _segments(rcount, rsize)
     called_in_turn(s, sent, received, root)
@@ -68,7 +68,7 @@ def ompi_linear_sync(
 def called_in_turn(
     s: Endpoint, sent: tuple[int, int], received: tuple[int, int], root: int
 ) -> None:
-    """The root calls each rank in turn; the bytes of both segments."""
+    """Call each rank from the root in turn; `sent`, `received`: bytes of both segments."""
     if s.rank != root:
         s.recv(root, 0)
         s.send(root, sent[0])
@@ -103,11 +103,11 @@ def mvapich2_two_level(
 ) -> None:
     """On every host first, then among the hosts.
 
-    Every host's leader gathers its ranks' blocks, the leader of the root's host all leaders'. Where
+    Every host's leader gathers its ranks' blocks, the leader of the root's host all leaders'. If
     the root is not a leader, its host's leader sends it everything at the end. MVAPICH2: two-level
     gather (D. K. Panda's group, The Ohio State University). With different numbers of ranks on the
-    hosts SimGrid reads counts that it never filled in and crashes; what is written here is what it
-    intends. `intra`: name of the gather on a host.
+    hosts, SimGrid reads uninitialised counts and crashes; this schedule does what it intends.
+    `intra`: name of the gather on a host.
     """
     found = nodes(s)
     block = rcount * rsize if s.rank == root else scount * ssize

@@ -1,15 +1,15 @@
 """Recursive doubling and halving, on any number of ranks and on powers of two.
 
-*Recursive doubling*: in step k a rank has gathered what the ranks of its subtree of 2^k hold, and
-exchanges it with the rank whose number differs in bit k. Where the other subtree is cut short by
-the number of ranks, those whose partner does not exist get its data from their own subtree's ranks
-that have one, along a binomial tree [Thakur].
+*Recursive doubling*: in step k a rank has the data of all 2^k ranks of its subtree, and exchanges
+them with the rank whose number differs in bit k. If the other subtree is incomplete, ranks without
+a partner get its data from the ranks of their own subtree that have one, along a binomial tree
+[Thakur].
 
 *Recursive halving*: in step k a worker shares its part of the vector with the worker whose number
-differs in bit k: each keeps one half and gives the other away. Undone in the opposite order, the
-steps collect the whole vector again [Rabenseifner04].
+differs in bit k: each keeps one half and sends the other. The same steps in reverse order collect
+the whole vector again [Rabenseifner04].
 
-Where the ranks are not a power of two, the first ones work in pairs (`Folding`).
+If the number of ranks is not a power of two, the first ones work in pairs (`Folding`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def demand_power_of_two(size: int, user: str) -> None:
 
 
 def power_of_two_up_to(number: int) -> int:
-    """The largest power of two that is not above `number` (at least 1)."""
+    """Return the largest power of two not above `number` (at least 1)."""
     return 1 << (number.bit_length() - 1)
 
 
@@ -52,11 +52,10 @@ def reversed_bits(number: int, size: int) -> int:
 
 
 class Folding(NamedTuple):
-    """`workers` of the ranks work, numbered from 0; the first `pairs` of them for two ranks.
+    """Reduction of the ranks to `workers`, numbered from 0; the first `pairs` represent two ranks.
 
-    `workers` is the largest power of two that is not above the number of ranks. `pairs` is the
-    number of ranks that are left over. `working`: 1 if the odd rank of a pair works, 0 if the even
-    one does.
+    `workers` is the largest power of two not above the number of ranks. `pairs` is the number of
+    remaining ranks. `working`: 1 if the odd rank of a pair works, 0 if the even one does.
     """
 
     workers: int
@@ -64,28 +63,28 @@ class Folding(NamedTuple):
     working: int = 1
 
     def worker(self, rank: int) -> int | None:
-        """The number of `rank` as a worker; None for the idle rank of a pair."""
+        """Return the worker number of `rank`; None for the idle rank of a pair."""
         if rank >= 2 * self.pairs:
             return rank - self.pairs
         return rank // 2 if rank % 2 == self.working else None
 
     def rank(self, worker: int) -> int:
-        """The rank that is `worker`."""
+        """Return the rank of `worker`."""
         return 2 * worker + self.working if worker < self.pairs else worker + self.pairs
 
     def offsets(self, rcounts: Sequence[int], size: int) -> list[int]:
-        """Where the blocks of the workers begin in bytes, and after them the end of the last.
+        """Byte offsets of the workers' blocks, followed by the end of the last.
 
-        The block of a worker holds those of its one or two ranks.
+        A worker's block contains those of its one or two ranks.
         """
         offsets = list(accumulate((count * size for count in rcounts), initial=0))
         pairs = self.pairs
         return offsets[: 2 * pairs : 2] + offsets[2 * pairs :]
 
     def hand_over(self, s: Endpoint, nbytes: int, stride: int = 1) -> int | None:
-        """The idle ranks send their vectors to the workers of their pairs; this rank's `worker`.
+        """Send the idle ranks' vectors to their workers; returns this rank's worker number.
 
-        With a stride, only ranks that are multiples of it count.
+        With a stride, only ranks that are multiples of it take part.
         """
         place = s.rank // stride
         worker = self.worker(place)
@@ -97,14 +96,14 @@ class Folding(NamedTuple):
         return worker
 
     def hand_back(self, s: Endpoint, nbytes: int, stride: int = 1) -> None:
-        """The workers of pairs send the result to the idle ranks."""
+        """Send the result from the workers of pairs to the idle ranks."""
         place = s.rank // stride
         if place < 2 * self.pairs:
             (s.send if place % 2 == self.working else s.recv)((place ^ 1) * stride, nbytes)
 
 
 def fold(ranks: int, working: int = 1) -> Folding:
-    """The folding of `ranks` ranks; `working` is that of `Folding`."""
+    """Return the folding of `ranks` ranks; `working` as in `Folding`."""
     workers = power_of_two_up_to(ranks)
     return Folding(workers, ranks - workers, working)
 
@@ -128,13 +127,13 @@ class DoublingStep(NamedTuple):
     Attributes
     ----------
     partner
-        The rank to exchange with; None when there are too few ranks.
+        Rank to exchange with; None if it does not exist.
     width
-        The number of ranks of a full subtree.
+        Number of ranks of a full subtree.
     mine, theirs
-        The ranks of the own and of the other subtree.
+        Ranks of this rank's subtree and of its partner's.
     relays
-        Messages afterwards that carry the data of `theirs`: (whether it is sent, peer).
+        Messages after the exchange that forward the data of `theirs`: (whether sent, peer).
     """
 
     partner: int | None
@@ -145,7 +144,7 @@ class DoublingStep(NamedTuple):
 
 
 def recursive_doubling_steps(rank: int, size: int) -> Iterator[DoublingStep]:
-    """The steps of `rank` among `size` ranks."""
+    """Yield the steps of `rank` among `size` ranks."""
     width = 1
     while width < size:
         partner = rank ^ width
@@ -163,7 +162,7 @@ def recursive_doubling_steps(rank: int, size: int) -> Iterator[DoublingStep]:
 
 
 def _relays(rank: int, width: int, served: int) -> list[tuple[bool, int]]:
-    """The relay messages of `rank` when the first `served` ranks of its subtree have the data."""
+    """Relay messages of `rank` when the first `served` ranks of its subtree have the data."""
     found = []
     while width > 1:
         limit = (rank & -width) + served
@@ -182,9 +181,9 @@ def exchange_doubling(
     room: Callable[[DoublingStep], int] | None = None,
     root: int = 0,
 ) -> None:
-    """Make the steps of recursive doubling, the ranks being counted from the root.
+    """Write the steps of recursive doubling, with ranks counted from the root.
 
-    `held`: bytes of what some ranks hold; `room`: bytes of a receive, by default those that come.
+    `held`: bytes held by a range of ranks; `room`: bytes of a receive buffer, by default exact.
     """
     for step in recursive_doubling_steps((s.rank - root) % s.size, s.size):
         if step.partner is None and not step.relays:
@@ -203,9 +202,9 @@ def exchange_doubling(
 
 
 class HalvingStep(NamedTuple):
-    """One step of one worker: its partner, and the bytes of the half that it keeps and gives away.
+    """One step of a worker: its partner, and the bytes of the halves that it keeps and gives away.
 
-    Partners are workers; each keeps one half of the part that both have and gives the other away.
+    The partner is also a worker; each keeps one half of their common part.
     """
 
     partner: int
@@ -214,7 +213,7 @@ class HalvingStep(NamedTuple):
 
 
 def halving_steps(worker: int, workers: int, end: Callable[[int], int]) -> list[HalvingStep]:
-    """Steps on a vector of `workers` blocks, of which the first n end at byte ``end(n)``."""
+    """Return the steps on a vector of `workers` blocks; the first n end at byte ``end(n)``."""
     first, length, mask = 0, workers, 1
     steps = []
     while mask < workers:
@@ -229,18 +228,18 @@ def halving_steps(worker: int, workers: int, end: Callable[[int], int]) -> list[
     return steps
 
 
-#: Returns a worker's steps, given its number, the workers, the elements and the size of one.
+#: Returns a worker's steps, given its number, the workers, the elements and the element size.
 StepsOf = Callable[[int, int, int, int], list[HalvingStep]]
 
 
 def halving_blocks(worker: int, workers: int, count: int, size: int) -> list[HalvingStep]:
-    """Steps on `count` elements in equal blocks, the last of which has what is left over."""
+    """Steps on `count` elements in equal blocks; the last one also has the remainder."""
     block = count // workers
     return halving_steps(worker, workers, lambda n: (n * block if n < workers else count) * size)
 
 
 def halving_even_blocks(worker: int, workers: int, count: int, size: int) -> list[HalvingStep]:
-    """Steps on `count` elements in blocks that differ by one at most, the longer ones first."""
+    """Steps on `count` elements in blocks that differ by at most one, longer ones first."""
     block, longer = divmod(count, workers)
     return halving_steps(worker, workers, lambda n: (n * block + min(n, longer)) * size)
 
@@ -258,7 +257,7 @@ def halving_elements(worker: int, workers: int, count: int, size: int) -> list[H
 
 
 def halve(s: Endpoint, folding: Folding, steps: list[HalvingStep]) -> None:
-    """Make the steps: give one half to the partner, and reduce the other with the partner's."""
+    """Write the steps: send one half to the partner, and reduce the other with the partner's."""
     for partner, kept, given in steps:
         peer = folding.rank(partner)
         s.sendrecv(peer, given, 0, peer, kept, 0)
@@ -266,7 +265,7 @@ def halve(s: Endpoint, folding: Folding, steps: list[HalvingStep]) -> None:
 
 
 def double(s: Endpoint, folding: Folding, steps: list[HalvingStep]) -> None:
-    """Undo the steps: every worker gets the whole vector."""
+    """Write the steps in reverse: every worker gets the whole vector."""
     for partner, kept, given in reversed(steps):
         peer = folding.rank(partner)
         s.sendrecv(peer, kept, 0, peer, given, 0)
@@ -281,11 +280,11 @@ def collect(
     *,
     goes_on: bool = False,
 ) -> None:
-    """Undo the steps along a binomial tree, for the root alone.
+    """Write the steps in reverse along a binomial tree: only the root gets the whole vector.
 
-    A root that does not work first takes the place of the worker 0 (rank 0, the even rank of a
-    pair). `steps` gives those of a worker; `goes_on`: one that has sent its part away goes on
-    collecting, as if the root were another.
+    An idle root first takes the place of worker 0 (rank 0, the even rank of a pair). `steps`
+    returns the steps of a worker. `goes_on`: a worker continues to collect after it has sent its
+    part, as if the root were another rank.
     """
     head = folding.worker(root)
     stands_in = head is None
@@ -309,10 +308,10 @@ def collect(
 
 
 def reduce_scatter_halves(s: Endpoint, folding: Folding, count: int, size: int) -> int | None:
-    """Reduce pairs of ranks to their even ones, then halve the vector recursively.
+    """Reduce each pair of ranks to its even one, then halve the vector recursively.
 
-    The ranks of a pair swap halves, and the odd one returns the half that it has reduced. Returns
-    this rank's number as a worker.
+    The ranks of a pair swap halves, and the odd one sends back the half that it has reduced.
+    Returns this rank's worker number.
     """
     lower, upper = count // 2 * size, (count - count // 2) * size
     worker = folding.worker(s.rank)

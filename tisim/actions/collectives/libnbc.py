@@ -1,10 +1,10 @@
 """Non-blocking collectives of Open MPI's component `coll/libnbc`, in rounds.
 
-A round is the messages up to a `waitall`, or up to a `pause` where the library only copies or
-reduces first. The call starts the first one; the library goes on with the next when all of the
-round is complete and its rank waits, tests or probes. Each function names the file of Open MPI
-4.1.4 that it follows. The algorithms are those that the library takes without options, for
-reductions that commute and buffers that are not in place.
+A round consists of the messages up to a `waitall`, or up to a `pause` where the library only copies
+or reduces first. The call starts the first round; the library starts the next one when the round is
+complete and its rank waits, tests or probes. Each function names the file of Open MPI 4.1.4 that it
+follows. The algorithms are the library's defaults for commutative reductions and buffers that are
+not in place.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from tisim.actions.collectives.reduce import by_halves
 from tisim.actions.collectives.trees import binomial_tree, in_order_binomial_tree
 from tisim.actions.script import Rounds, Script
 
-# An allreduce of so many bytes on so many ranks halves the vector; a broadcast on more ranks than
-# these has a tree.
+# An allreduce of at least these bytes on at least these ranks halves the vector; a broadcast on
+# more than these ranks uses a tree.
 _LONG_ALLREDUCE = 65536
 _FEW_RANKS = 4
 
@@ -34,7 +34,7 @@ def ibarrier(s: Script) -> None:
 
 
 def ibcast(s: Script, count: int, size: int, root: int) -> None:
-    """Linear, or a binomial tree (`nbc_ibcast.c`, which leaves sizes out unless it is told)."""
+    """Linear, or a binomial tree (`nbc_ibcast.c`, which ignores the size by default)."""
     if s.size < 2 or count == 0:
         return
     if s.size <= _FEW_RANKS:
@@ -44,12 +44,12 @@ def ibcast(s: Script, count: int, size: int, root: int) -> None:
 
 
 def _swapped(rank: int, root: int) -> int:
-    """A rank's number in a tree, and back: the root and rank 0 have changed places."""
+    """Map a rank to its place in a tree, and back: the root and rank 0 are swapped."""
     return {0: root, root: 0}.get(rank, rank)
 
 
 def _down_a_tree(s: Script, nbytes: int, root: int) -> None:
-    """From the parent, then to all children at once, those nearby first."""
+    """Receive from the parent, then send to all children at once, nearest first."""
     parent, children = binomial_tree(_swapped(s.rank, root), s.size, 0)
     if parent is not None:
         s.waitall([s.irecv(_swapped(parent, root), nbytes)])
@@ -58,7 +58,7 @@ def _down_a_tree(s: Script, nbytes: int, root: int) -> None:
 
 
 def _up_a_tree(s: Script, nbytes: int, root: int) -> int | None:
-    """From child after child, then to the parent; the request of that, None for the root."""
+    """Receive from each child in turn, then send to the parent; returns the send, if any."""
     parent, children = in_order_binomial_tree(_swapped(s.rank, root), s.size, 0)
     for child in children:
         s.waitall([s.irecv(_swapped(child, root), nbytes)])
@@ -66,7 +66,7 @@ def _up_a_tree(s: Script, nbytes: int, root: int) -> int | None:
 
 
 def ireduce(s: Script, count: int, size: int, root: int) -> None:
-    """Rabenseifner's; a binomial tree where the vector is too short (`nbc_ireduce.c`)."""
+    """Rabenseifner's algorithm, or a binomial tree for short vectors (`nbc_ireduce.c`)."""
     if s.size < 2 or count == 0:
         return
     if s.size == 2 and count * size >= _LONG_ALLREDUCE:
@@ -74,7 +74,7 @@ def ireduce(s: Script, count: int, size: int, root: int) -> None:
     elif s.size == 2 or count < power_of_two_up_to(s.size):
         _up_a_tree(s, count * size, root)
     else:
-        s.pause()  # a rank has copied in a round before what it sends first
+        s.pause()  # an earlier round copies the data of the first send
         by_halves(Rounds(s), count, size, root)
 
 
@@ -82,7 +82,7 @@ _CHAIN_FRAGMENT = 8192
 
 
 def _along_a_chain(s: Script, count: int, size: int, root: int) -> None:
-    """Two ranks: fragment after fragment."""
+    """Send fragment after fragment between two ranks."""
     fragments = -(-count * size // _CHAIN_FRAGMENT)
     each = count // fragments
     for fragment in range(fragments):
@@ -94,7 +94,7 @@ def _along_a_chain(s: Script, count: int, size: int, root: int) -> None:
 
 
 def iallreduce(s: Script, count: int, size: int) -> None:
-    """Up and down a binomial tree, or Rabenseifner's, or around a ring (`nbc_iallreduce.c`)."""
+    """Binomial tree up and down, Rabenseifner's algorithm, or a ring (`nbc_iallreduce.c`)."""
     if s.size < 2 or count == 0:
         return
     if s.size < _FEW_RANKS or count * size < _LONG_ALLREDUCE:
@@ -119,7 +119,7 @@ def _up_and_down(s: Script, nbytes: int) -> None:
 
 
 def _around_a_ring(s: Script, count: int, size: int) -> None:
-    """A reduce-scatter and an allgather around a ring; the first ranks have the odd elements."""
+    """Reduce-scatter and allgather around a ring; the first ranks have the remaining elements."""
     each, left = divmod(count, s.size)
 
     def nbytes(part: int) -> int:
@@ -132,7 +132,7 @@ def _around_a_ring(s: Script, count: int, size: int) -> None:
 
 
 def iallgather(s: Script, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """From and to all others, in the order of the ranks (`nbc_iallgather.c`)."""
+    """Receive from and send to all others, in rank order (`nbc_iallgather.c`)."""
     for other in range(s.size):
         if other != s.rank:
             s.irecv(other, rcount * rsize)
@@ -140,7 +140,7 @@ def iallgather(s: Script, scount: int, ssize: int, rcount: int, rsize: int) -> N
 
 
 def iallgatherv(s: Script, scount: int, ssize: int, rcounts: Sequence[int], rsize: int) -> None:
-    """From ranks below and to ranks above at growing distance (`nbc_iallgatherv.c`)."""
+    """Receive from below and send to above, at growing distance (`nbc_iallgatherv.c`)."""
     for distance in range(1, s.size):
         source = (s.rank - distance) % s.size
         s.irecv(source, rcounts[source] * rsize)
@@ -148,14 +148,14 @@ def iallgatherv(s: Script, scount: int, ssize: int, rcounts: Sequence[int], rsiz
 
 
 def ialltoall(s: Script, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """From and to all others, in the order of the ranks (`nbc_ialltoall.c`)."""
+    """Receive from and send to all others, in rank order (`nbc_ialltoall.c`)."""
     iallgather(s, scount, ssize, rcount, rsize)
 
 
 def ialltoallv(
     s: Script, scounts: Sequence[int], ssize: int, rcounts: Sequence[int], rsize: int
 ) -> None:
-    """To and from all others, in the order of the ranks; nothing empty (`nbc_ialltoallv.c`)."""
+    """Send to and receive from all others, in rank order; nothing empty (`nbc_ialltoallv.c`)."""
     for other in range(s.size):
         if other != s.rank and scounts[other] > 0:
             s.isend(other, scounts[other] * ssize)
@@ -164,7 +164,7 @@ def ialltoallv(
 
 
 def ireduce_scatter(s: Script, rcounts: Sequence[int], size: int) -> None:
-    """Up a binomial tree to rank 0, which sends every rank its part (`nbc_ireduce_scatter.c`)."""
+    """Reduce along a tree to rank 0, which sends all parts (`nbc_ireduce_scatter.c`)."""
     if s.size < 2 or sum(rcounts) == 0:
         return
     sent = _up_a_tree(s, sum(rcounts) * size, 0)
@@ -176,7 +176,7 @@ def ireduce_scatter(s: Script, rcounts: Sequence[int], size: int) -> None:
 
 
 def iscan(s: Script, count: int, size: int) -> None:
-    """From the rank below, then to the one above (`nbc_iscan.c`)."""
+    """Receive from the rank below, then send to the one above (`nbc_iscan.c`)."""
     if count == 0:
         return
     if s.rank > 0:

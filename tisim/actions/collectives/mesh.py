@@ -12,8 +12,8 @@ from tisim.errors import InputError
 def mesh_2d_sides(size: int, user: str) -> tuple[int, int]:
     """Rows and columns of a mesh of `size` ranks, as square as the number allows, rows <= columns.
 
-    Raises an `InputError` when `size` has no such divisor (a prime above 3); `user` names who
-    asked.
+    Raises an `InputError` when there is no such mesh (a prime above 3); `user` is the algorithm
+    that asks.
     """
     if size == 1:
         return 1, 1
@@ -56,7 +56,7 @@ def along_2d(s: Endpoint, user: str, first: int, block: int) -> None:
 
 
 def along_3d(s: Endpoint, user: str, first: int, block: int) -> None:
-    """The same along the rows and columns of square planes, then blocks for planes to the others.
+    """Exchange along the rows and columns of square planes, then blocks for planes in depth.
 
     Raises an `InputError` when the ranks cannot be arranged as such a mesh.
     """

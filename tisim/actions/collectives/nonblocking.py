@@ -1,8 +1,9 @@
 """Non-blocking collectives: linear exchanges whose requests are all started by the call.
 
-Each function starts its requests in a fixed order and returns their numbers; who calls it waits
-for them, at once (most operations of the `default` selector) or later (`MPI_Ibcast` and the
-others). The patterns and the order of the requests are those of SimGrid's `smpi_nbc_impl.cpp`.
+Each function starts its requests in a fixed order and returns their numbers; the caller waits for
+them, immediately (most operations of the `default` selector) or later (`MPI_Ibcast` and the other
+non-blocking calls). The patterns and the order of the requests are those of SimGrid's
+`smpi_nbc_impl.cpp`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 
 from tisim.actions.script import ANY_SOURCE, Endpoint
 
-# The receives of a barrier's root take a message from any rank, but only a barrier's.
+# The root of a barrier receives from any rank; the tag restricts it to barriers' messages.
 _BARRIER_TAG = 1
 
 
@@ -20,7 +21,7 @@ def _all_but(rank: int, size: int) -> list[int]:
 
 
 def ibarrier(s: Endpoint) -> list[int]:
-    """Everybody reports to rank 0 and waits for its answer, which depends on nothing."""
+    """Every rank reports to rank 0 and receives its answer, which does not wait for the reports."""
     if s.rank > 0:
         return [s.isend(0, 0, _BARRIER_TAG), s.irecv(0, 0, _BARRIER_TAG)]
     requests = []
@@ -90,7 +91,7 @@ def iallgather(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) ->
 def iallgatherv(
     s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsize: int
 ) -> list[int]:
-    """`iallgather` with a size of its own for every rank's block."""
+    """`iallgather` with a separate size for every rank's block."""
     requests = []
     for other in range(s.size):
         if other != s.rank:
@@ -100,7 +101,7 @@ def iallgatherv(
 
 
 def ialltoall(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> list[int]:
-    """All receives upwards from the next rank, then all sends downwards from the one before."""
+    """All receives upwards from the next rank, then all sends downwards from the previous one."""
     others = [*range(s.rank + 1, s.size), *range(s.rank)]
     requests = s.irecvs(others, [rcount * rsize] * len(others))
     return requests + s.isends(others[::-1], [scount * ssize] * len(others))
@@ -123,11 +124,11 @@ def iscan(s: Endpoint, count: int, size: int) -> list[int]:
     return requests + s.isends(above, [nbytes] * len(above))
 
 
-iexscan = iscan  # only what the ranks do with the data differs
+iexscan = iscan  # differs only in the use of the data
 
 
 def ireduce_scatter(s: Endpoint, rcounts: Sequence[int], size: int) -> list[int]:
-    """Every rank sends every other one its part, and reduces what it receives of its own."""
+    """Every rank sends each other rank its part, and reduces the received copies of its own."""
     requests = []
     for other in range(s.size):
         if other != s.rank:

@@ -1,10 +1,10 @@
-"""Algorithms of Open MPI's `coll/base` and `coll/basic` that SimGrid's selector does not have.
+"""Algorithms of Open MPI's `coll/base` and `coll/basic` that SimGrid's selector lacks.
 
-Written from the sources of Open MPI 4.1.4 (`ompi/mca/coll/base/coll_base_*.c`, which every
-function names): each makes the same messages, in the same order on each rank. The fixed decisions
-of `coll/tuned` pass a segment size of 0 and a fan-out of 0, so nothing is cut and every chain is
-one chain (`coll_tuned_decision_fixed.c`). Whatever the library shares with SimGrid's algorithms,
-which cut, is in the modules of the operations.
+Written from the sources of Open MPI 4.1.4 (`ompi/mca/coll/base/coll_base_*.c`): each function names
+its source, and sends the same messages in the same order on each rank. The fixed decisions
+of `coll/tuned` pass a segment size of 0 and a fan-out of 0, so messages are not segmented and every
+chain is one chain (`coll_tuned_decision_fixed.c`). Code shared with SimGrid's algorithms, which use
+segments, is in the modules of the operations.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _tree(name: str, s: Endpoint, root: int) -> Place:
 
 
 def bcast_tree(s: Endpoint, nbytes: int, root: int, tree: str) -> None:
-    """Along a tree, the message in one piece.
+    """Broadcast along a tree, in one piece.
 
     `ompi_coll_base_bcast_intra_chain`, `_pipeline` (the same), `_bintree`, `_binomial` and
     `_knomial`.
@@ -46,7 +46,7 @@ def bcast_tree(s: Endpoint, nbytes: int, root: int, tree: str) -> None:
 
 
 def bcast_split_binary(s: Endpoint, count: int, size: int, root: int) -> None:
-    """One half down each side of a binary tree, then pairs exchange the halves.
+    """Send one half down each side of a binary tree, then exchange the halves in pairs.
 
     `ompi_coll_base_bcast_intra_split_bintree`.
     """
@@ -80,7 +80,7 @@ def bcast_scatter_allgather(s: Endpoint, count: int, size: int, root: int) -> No
 
 
 def reduce_tree(s: Endpoint, nbytes: int, root: int, tree: str) -> None:
-    """Along a tree, the vector in one piece.
+    """Reduce along a tree, in one piece.
 
     `ompi_coll_base_reduce_intra_chain`, `_pipeline` (the same), `_binary`, and `_binomial`, whose
     tree keeps the ranks in order.
@@ -93,7 +93,7 @@ def reduce_tree(s: Endpoint, nbytes: int, root: int, tree: str) -> None:
 
 
 def gatherv_linear(s: Endpoint, sent: int, received: Sequence[int], root: int) -> None:
-    """The root posts all receives (`mca_coll_basic_gatherv_intra`); nothing is empty."""
+    """Receive rank by rank on the root (`mca_coll_basic_gatherv_intra`); skips empty blocks."""
     if s.rank != root:
         if sent > 0:
             s.send(root, sent)
@@ -104,7 +104,7 @@ def gatherv_linear(s: Endpoint, sent: int, received: Sequence[int], root: int) -
 
 
 def scatterv_linear(s: Endpoint, sent: Sequence[int], received: int, root: int) -> None:
-    """The root sends one after the other (`mca_coll_basic_scatterv_intra`); nothing is empty."""
+    """Send rank by rank from the root (`mca_coll_basic_scatterv_intra`); skips empty blocks."""
     if s.rank != root:
         if received > 0:
             s.recv(root, received)
@@ -119,8 +119,7 @@ def alltoallv_linear(
 ) -> None:
     """All messages at once, by rank (`ompi_coll_base_alltoallv_intra_basic_linear`).
 
-    The bytes are those to and from each rank; `empty`: empty messages are sent too, as before Open
-    MPI 5.
+    `sent`, `received`: bytes per rank; `empty`: send empty messages too, as before Open MPI 5.
     """
     sources = [r for r in range(s.size) if r != s.rank and (empty or received[r] > 0)]
     targets = [r for r in range(s.size) if r != s.rank and (empty or sent[r] > 0)]
@@ -143,7 +142,7 @@ def alltoallv_pairwise(
 
 
 def scan_linear(s: Endpoint, nbytes: int) -> None:
-    """From rank to rank (`ompi_coll_base_scan_intra_linear`, `_exscan_intra_linear`)."""
+    """Scan from rank to rank (`ompi_coll_base_scan_intra_linear`, `_exscan_intra_linear`)."""
     if s.rank > 0:
         s.recv(s.rank - 1, nbytes)
         s.combine(nbytes)

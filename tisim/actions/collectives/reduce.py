@@ -30,17 +30,17 @@ _NTSL_SEGMENT = 8192
 _CHAIN_SEGMENT = 64 << 10
 _BINARY_SEGMENT = 32 << 10
 _BINOMIAL_SEGMENT = 1 << 10
-_SHARED_MEMORY = "ompi_basic_linear"  # what stands in for MVAPICH2's shared memory reduction
+_SHARED_MEMORY = "ompi_basic_linear"  # stands in for MVAPICH2's shared memory reduction
 _SHARED_MEMORY_PER_RANK = 128 << 10
 _SHORT_MESSAGE = 2048
 
 
 def reduce_segments(s: Endpoint, place: Place, count: int, size: int, segment_bytes: int) -> None:
-    """Receive each segment from each child while the one before is waited for, then pass it up.
+    """Receive each segment from each child, with the next receive posted, then pass it up.
 
-    `ompi_coll_base_reduce_generic`, without its limit on a leaf's pending sends, which nobody sets.
-    `place` is its place in the tree. `segment_bytes` is the length of a segment; the whole vector
-    is one if an element is longer.
+    `ompi_coll_base_reduce_generic`, without its limit on a leaf's pending sends, which is never
+    set. `place` is this rank's place in the tree. `segment_bytes` is the length of a segment; if an
+    element is longer, the whole vector is one segment.
     """
     segment = segment_elements(segment_bytes, size, count)
     pieces = [elements * size for elements in cut(count, segment)]
@@ -80,7 +80,7 @@ def ntsl(s: Endpoint, count: int, size: int, root: int) -> None:
     """Reduction along a line of ranks that ignores the topology, in segments of 8 KiB.
 
     Send from the rank before the root downwards, all around to the root. From STAR-MPI: the
-    reverse of the broadcast of [Patarasuk]. What is left after the last whole segment goes to
+    reverse of the broadcast of [Patarasuk]. The remainder after the last whole segment takes
     the `default` reduction.
     """
     if s.size == 1:
@@ -103,8 +103,8 @@ def rab(s: Endpoint, count: int, size: int, root: int) -> None:
     """Rabenseifner's reduction of long messages, from his own code.
 
     Halve the vector recursively while reducing it, then collect the parts at the root.
-    [Rabenseifner97]. In the second half his code lets a rank that has sent its part away go on
-    collecting, as if the root were another.
+    [Rabenseifner97]. In the second phase, a rank of his code continues to collect after it has
+    sent its part, as if the root were another rank.
     """
     if count and s.size > 1:
         by_halves(s, count, size, root, goes_on=True)
@@ -114,8 +114,8 @@ def scatter_gather(s: Endpoint, count: int, size: int, root: int) -> None:
     """Reduction of long messages as a reduce-scatter and a gather.
 
     Halve the vector recursively while reducing it, then collect the blocks at the root. MPICH's
-    for long messages: [Rabenseifner04]. The ranks beyond a power of two hand their data to a
-    neighbour first. A vector of fewer elements than ranks is lengthened to one element a rank.
+    for long messages: [Rabenseifner04]. The ranks beyond a power of two first send their data to
+    a neighbour. A vector of fewer elements than ranks is padded to one element per rank.
     """
     if count:
         by_halving(s, max(count, s.size), size, root, halving_blocks)
@@ -128,7 +128,7 @@ def by_halving(
     root: int,
     steps_of: StepsOf,
 ) -> None:
-    """Halve while reducing, then collect, by the steps of one of the functions `halving_*`."""
+    """Halve while reducing, then collect, with the steps of one of the functions `halving_*`."""
     folding = fold(s.size, working=0)
 
     def steps(worker: int) -> list[HalvingStep]:
@@ -141,7 +141,7 @@ def by_halving(
 
 
 def by_halves(s: Endpoint, count: int, size: int, root: int, *, goes_on: bool = False) -> None:
-    """Halve while reducing, pairs of ranks first, then collect [Thakur]; `goes_on` as there."""
+    """Halve while reducing, pairs first, then collect [Thakur]; `goes_on` as in `collect`."""
     folding = fold(s.size, working=0)
 
     def steps(worker: int) -> list[HalvingStep]:
@@ -171,7 +171,7 @@ def ompi_pipeline(s: Endpoint, count: int, size: int, root: int) -> None:
 
 
 def _pipeline_segment(ranks: int, nbytes: int) -> int:
-    """Long segments for few ranks and long messages."""
+    """Segment bytes: longer for few ranks and long messages."""
     if ranks > 0.0410 / 1024 * nbytes + 9.7128:
         return 1 << 10
     if ranks > 0.0033 / 1024 * nbytes + 1.6761:
@@ -296,7 +296,7 @@ def mvapich2_two_level(
 
 
 def _hand_to_root(s: Endpoint, where: Nodes, nbytes: int, root: int) -> None:
-    """The leader of the root's host sends it the result."""
+    """Send the result from the leader of the root's host to the root."""
     leader = where.leader_of(root)
     if leader == root:
         return

@@ -21,10 +21,10 @@ from tisim.errors import InputError
 def ompi_basic_recursivehalving(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
     """Recursive halving.
 
-    Exchange half of what is left with the rank P/2, P/4, P/8... away. With a number of ranks
-    that is not a power of two some hand their data to a neighbour first and get their block at
-    the end. Nothing happens when there is nothing to reduce. [Thakur]; as in Open MPI. Where
-    one of the two halves is empty SimGrid does not exchange the other one either.
+    Exchange half of the remaining blocks with the rank P/2, P/4, P/8... away. If the number of
+    ranks is not a power of two, some first send their data to a neighbour and get their block
+    at the end. If all blocks are empty, nothing is sent. [Thakur]; as in Open MPI. If one of
+    the two halves is empty, SimGrid does not exchange the other one either.
     """
     if not any(rcounts):
         return
@@ -38,7 +38,7 @@ def ompi_basic_recursivehalving(s: Endpoint, rcounts: Sequence[int], size: int) 
 
 
 def _halve(s: Endpoint, worker: int, folding: Folding, offsets: Sequence[int]) -> None:
-    """The exchanges of one worker; the blocks from `low` to `high` are left."""
+    """Write the exchanges of one worker; the blocks from `low` to `high` remain."""
     low, high = 0, folding.workers
     distance = folding.workers // 2
     while distance:
@@ -59,8 +59,8 @@ def _halve(s: Endpoint, worker: int, folding: Folding, offsets: Sequence[int]) -
 def ompi_ring(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
     """Partial results travel around a ring.
 
-    P - 1 times add the own share to the block that comes and send it to the next rank. The next
-    receive is posted before the last one is waited for. Receives have room for the largest
+    P - 1 times, add this rank's share to the received block and send it to the next rank. The
+    next receive is posted before waiting for the last one. Receive buffers fit the largest
     block. Open MPI, ``coll/tuned``: ring reduce-scatter.
     """
     rank, ranks = s.rank, s.size
@@ -84,9 +84,9 @@ def ompi_ring(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
 def ompi_butterfly(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
     """Butterfly.
 
-    Exchange half of what is left with the rank 1, 2, 4... away; then blocks go to their ranks.
-    The blocks end up at the rank whose number has the bits in reverse order. With a number of
-    ranks that is not a power of two some hand their data to a neighbour first. J. L. Träff: An
+    Exchange half of the remaining blocks with the rank 1, 2, 4... away; then send the blocks, which
+    are at the rank whose number has the bits in reverse order, to their ranks. If the number of
+    ranks is not a power of two, some first send their data to a neighbour. J. L. Träff: An
     Improved Algorithm for (Non-commutative) Reduce-scatter with an Application. EuroPVM/MPI,
     2005; as in Open MPI.
     """
@@ -104,7 +104,7 @@ def ompi_butterfly(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
 
 
 def _deliver(s: Endpoint, worker: int, folding: Folding, rcounts: Sequence[int], size: int) -> None:
-    """The block that `worker` holds goes to its one or two ranks, its own comes from another."""
+    """Send the block that `worker` holds to its one or two ranks, and receive its own."""
     owner = reversed_bits(worker, folding.workers)
     peer = folding.rank(owner)
     if owner < folding.pairs:
@@ -116,8 +116,8 @@ def _deliver(s: Endpoint, worker: int, folding: Folding, rcounts: Sequence[int],
 def mpich_pair(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
     """P - 1 exchanges of single blocks.
 
-    In step i send the block of the rank i ahead to it, receive the own from the rank i behind.
-    Nothing happens when there is nothing to reduce. [Thakur] (pairwise exchange).
+    In step i, send the rank i ahead its block and receive a block from the rank i behind. If all
+    blocks are empty, nothing is sent. [Thakur] (pairwise exchange).
     """
     if not any(rcounts):
         return
@@ -132,7 +132,7 @@ def mpich_pair(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
 def mpich_rdb(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
     """Recursive doubling.
 
-    In step k send all but what the 2^k ranks around this one have combined for themselves.
+    In step k, send all blocks but those of the 2^k ranks of this rank's subtree.
     [Thakur].
     """
     offsets = list(accumulate((count * size for count in rcounts), initial=0))
@@ -143,7 +143,7 @@ def mpich_rdb(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
 def mpich_noncomm(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
     """Recursive halving that keeps the order of the operands.
 
-    In step k exchange half of what is left with the rank that differs in bit k. M. Bernaschi,
+    In step k exchange half of the remainder with the rank that differs in bit k. M. Bernaschi,
     G. Iannello, M. Lauria: Efficient Implementation of Reduce-scatter in MPI. J. Systems
     Architecture 49(3), 2003; as in MPICH. Raises an `InputError` when the number of ranks is
     not a power of two, or the blocks are not of equal size.

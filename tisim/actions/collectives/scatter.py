@@ -44,7 +44,7 @@ def ompi_binomial(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int,
     """Blocks are dealt along a binomial tree.
 
     Every rank receives the blocks of its subtree and passes them on, small subtrees first. An
-    inner rank's buffer has room for the blocks of all ranks. Open MPI, ``coll/tuned``: binomial
+    inner rank's buffer fits the blocks of all ranks. Open MPI, ``coll/tuned``: binomial
     scatter (in-order binomial tree).
     """
     place = (s.rank - root) % s.size
@@ -58,7 +58,7 @@ def ompi_binomial(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int,
 
 
 def down_intervals(s: Endpoint, nbytes: int, root: int) -> None:
-    """Deal blocks of `nbytes` down a tree whose subtrees are intervals, the largest first.
+    """Send blocks of `nbytes` down a tree whose subtrees are intervals, the largest first.
 
     `ompi_coll_base_scatter_intra_binomial` and MPICH's `MPIR_Scatter_intra_binomial`.
     """
@@ -72,7 +72,7 @@ def down_intervals(s: Endpoint, nbytes: int, root: int) -> None:
 
 
 def _on_two_levels(inter: Algorithm, how: str) -> Algorithm:
-    """MVAPICH2's scatter by hosts; `inter` is the one among their leaders, who get blocks `how`."""
+    """MVAPICH2's two-level scatter; `inter` is the scatter among leaders, which `how` describes."""
 
     def write(
         s: Endpoint,

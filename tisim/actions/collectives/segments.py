@@ -1,4 +1,4 @@
-"""Vectors in segments or pieces, and how they are passed on."""
+"""Vectors in segments or pieces, and forwarding of these."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from tisim.actions.script import Endpoint
 
 
 def segment_elements(segment_bytes: int, size: int, count: int) -> int:
-    """How many of `count` elements of `size` bytes make one segment of about `segment_bytes`.
+    """Number of elements of `size` bytes in a segment of about `segment_bytes`.
 
-    Open MPI's rule: rounded to the nearest number of elements; `count` if the vector is not
-    longer than a segment, or an element is.
+    Open MPI's rule: rounded to the nearest number of elements; `count` if the vector is no
+    longer than a segment, or an element is longer.
     """
     if not size <= segment_bytes < size * count:
         return count
@@ -21,7 +21,7 @@ def segment_elements(segment_bytes: int, size: int, count: int) -> int:
 
 
 def cut(count: int, segment: int) -> list[int]:
-    """The sizes of the segments of `count` elements, all of `segment` but for the last."""
+    """Return the sizes of the segments of `count` elements, all of `segment` but the last."""
     if count == 0:
         return []
     whole, rest = divmod(count, segment)
@@ -29,19 +29,19 @@ def cut(count: int, segment: int) -> list[int]:
 
 
 def whole_segments(count: int, size: int, segment_bytes: int) -> tuple[int, int]:
-    """Elements of a segment of at most `segment_bytes`, at least 1, and how many fit in `count`.
+    """Elements per segment of at most `segment_bytes` (at least 1), and whole segments in `count`.
 
-    Elements of no width make one segment.
+    Elements of zero width form one segment.
     """
     segment = max(1, segment_bytes // size) if size else max(1, count)
     return segment, count // segment
 
 
 def relay(s: Endpoint, source: int | None, targets: Sequence[int], pieces: Sequence[int]) -> None:
-    """Pass pieces on with non-blocking sends: each as soon as it is there.
+    """Forward pieces with non-blocking sends, each as soon as it has arrived.
 
-    `source` is where the pieces come from; None when they are here. `targets` is where each piece
-    goes. `pieces` is their sizes in bytes.
+    `source` is the rank that sends the pieces; None if this rank has them. `targets` are the ranks
+    that get each piece. `pieces` are the sizes in bytes.
     """
     receives = [] if source is None else [s.irecv(source, nbytes) for nbytes in pieces]
     if receives and not targets:
@@ -56,7 +56,7 @@ def relay(s: Endpoint, source: int | None, targets: Sequence[int], pieces: Seque
 
 
 def forward(s: Endpoint, source: int | None, targets: Sequence[int], pieces: Sequence[int]) -> None:
-    """Pass pieces on with blocking sends; the parameters are those of `relay`."""
+    """Forward pieces with blocking sends; the parameters are those of `relay`."""
     receives = [] if source is None else [s.irecv(source, nbytes) for nbytes in pieces]
     for i, nbytes in enumerate(pieces):
         if receives:
@@ -66,7 +66,7 @@ def forward(s: Endpoint, source: int | None, targets: Sequence[int], pieces: Seq
 
 
 def to_rank_zero(s: Endpoint, nbytes: int, root: int) -> None:
-    """Move the data of a broadcast from the root to rank 0, whose tree is the only one there is."""
+    """Move the data of a broadcast from the root to rank 0, the root of the only tree."""
     if root != 0 and s.rank == root:
         s.send(0, nbytes)
     elif root != 0 and s.rank == 0:
@@ -74,10 +74,10 @@ def to_rank_zero(s: Endpoint, nbytes: int, root: int) -> None:
 
 
 class Pieces:
-    """A message that is cut into pieces of equal length, one a rank; the last may be shorter.
+    """A message cut into pieces of equal length, one per rank; the last may be shorter.
 
-    `total` is the size of the message in bytes. `ranks` is the number of pieces. Some at the end
-    are empty when the division is not even.
+    `total` is the size of the message in bytes. `ranks` is the number of pieces. With an uneven
+    division, the last ones may be empty.
     """
 
     __slots__ = ("total", "piece")
@@ -87,15 +87,15 @@ class Pieces:
         self.piece = -(-total // ranks)
 
     def nbytes(self, first: int, number: int = 1) -> int:
-        """The bytes of `number` pieces from the piece `first` on."""
+        """Return the bytes of `number` pieces starting with the piece `first`."""
         return max(0, min(number * self.piece, self.total - first * self.piece))
 
 
 def scatter_pieces(s: Endpoint, pieces: Pieces, root: int) -> None:
-    """Scatter along a binomial tree: each rank receives what its subtree needs and hands it down.
+    """Scatter along a binomial tree: each rank receives its subtree's pieces and sends them down.
 
-    Pieces belong to the ranks counted from the root. The buffer of a receive reaches to the
-    message's end, more than what comes. Empty parts are not sent.
+    Pieces belong to the ranks counted from the root. A receive buffer extends to the end of the
+    message, beyond the data received. Empty parts are not sent.
     """
     place = (s.rank - root) % s.size
     parent, children = in_order_binomial_tree(place, s.size, 0)

@@ -1,8 +1,8 @@
 """Trees of ranks that several algorithms share, and the broadcast and reduction along one.
 
 Most trees are those of Open MPI's `coll_base_topo.c`, which SimGrid's Open MPI algorithms use
-[Pjesivac]. Each function gives one rank's place in a tree, in time that does not depend on the
-number of ranks but for its logarithm or the number of the rank's children.
+[Pjesivac]. Each function returns one rank's place in a tree, in time proportional at most to the
+logarithm of the number of ranks or to the number of the rank's children.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MAX_FANOUT = 32
 class Place(NamedTuple):
     """One rank's place in a tree.
 
-    `parent` is the rank above; None for the root. `children` is the ranks below, in the order in
+    `parent` is the rank above; None for the root. `children` are the ranks below, in the order in
     which the algorithms serve them.
     """
 
@@ -26,7 +26,7 @@ class Place(NamedTuple):
 
 
 def binary_tree(rank: int, size: int, root: int) -> Place:
-    """A binary tree that is filled level by level, each level's ranks dealt out in turn.
+    """Binary tree filled level by level, each level's ranks dealt out in turn.
 
     With 7 ranks and root 0: 1 and 2 below 0, 3 and 5 below 1, 4 and 6 below 2.
     """
@@ -38,17 +38,17 @@ def binary_tree(rank: int, size: int, root: int) -> Place:
     )
     if place == 0:
         return Place(None, children)
-    # The level above holds the places from width / 2 - 1 to width - 2.
+    # The level above has the places from width / 2 - 1 to width - 2.
     above = width >> 1
     parent = above - 1 + (place - (width - 1)) % above
     return Place((parent + root) % size, children)
 
 
 def in_order_binary_tree(rank: int, size: int) -> Place:
-    """A binary tree rooted at the last rank whose reduction keeps the order of the ranks.
+    """Binary tree rooted at the last rank whose reduction keeps the order of the ranks.
 
-    Below the last rank of an interval is the rank before it, with the upper half of the rest,
-    and the last rank of the lower half.
+    The children of an interval's last rank are the rank before it, which heads the upper half of
+    the rest, and the last rank of the lower half.
     """
     low, high = 0, size  # the interval whose last rank heads it
     parent: int | None = None
@@ -66,7 +66,7 @@ def in_order_binary_tree(rank: int, size: int) -> Place:
 
 
 def binomial_tree(rank: int, size: int, root: int) -> Place:
-    """A binomial tree whose children differ in one bit above the own highest one.
+    """Binomial tree whose children differ from a rank in one bit above its highest set bit.
 
     With 8 ranks and root 0: 1, 2 and 4 below 0, 3 and 5 below 1, 6 below 2, 7 below 3.
     """
@@ -81,7 +81,7 @@ def binomial_tree(rank: int, size: int, root: int) -> Place:
 
 
 def in_order_binomial_tree(rank: int, size: int, root: int) -> Place:
-    """A binomial tree whose subtrees are intervals of ranks.
+    """Binomial tree whose subtrees are intervals of ranks.
 
     With 8 ranks and root 0: 1, 2 and 4 below 0, 3 below 2, 5 and 6 below 4, 7 below 6.
     """
@@ -98,7 +98,7 @@ def in_order_binomial_tree(rank: int, size: int, root: int) -> Place:
 
 
 def chains(rank: int, size: int, root: int, fanout: int) -> Place:
-    """Below the root, `fanout` chains of ranks, the first ones longer by one if need be."""
+    """`fanout` chains of ranks below the root, the first ones longer by one if necessary."""
     fanout = min(max(fanout, 1), _MAX_FANOUT, size - 1)
     place = (rank - root) % size
     if fanout < 1:
@@ -119,10 +119,9 @@ def chains(rank: int, size: int, root: int, fanout: int) -> Place:
 def knomial_tree(
     rank: int, size: int, root: int, factor: int
 ) -> tuple[int | None, list[list[int]]]:
-    """A tree in which a rank has up to `factor` - 1 children on each level below its own.
+    """Tree in which a rank has up to `factor` - 1 children on each level below its own.
 
-    Returns the parent, None for the root, and the children level by level, those with most ranks
-    below them first.
+    Returns the parent (None for the root) and the children level by level, largest subtrees first.
     """
     place = (rank - root) % size
     reach = 1
@@ -144,11 +143,11 @@ def knomial_tree(
 def bcast_down(
     s: Endpoint, nbytes: int, place: int, number: int, base: int = 0, stride: int = 1
 ) -> None:
-    """Receive from the tree's parent, then send to its children, those with most below first.
+    """Receive from the parent in the tree, then send to the children, largest subtrees first.
 
     `nbytes` is the size of the message. `place` is this rank's place in the tree, 0 for its root.
-    `number`: how many ranks are in the tree. `base`, `stride` are the rank at place p is ``base +
-    stride * p``, counted around the communicator.
+    `number` is the number of ranks in the tree. The rank at place p is ``base + stride * p``,
+    modulo the size of the communicator.
     """
     parent, children = in_order_binomial_tree(place, number, 0)
     if parent is not None:
@@ -160,7 +159,7 @@ def bcast_down(
 def reduce_up(
     s: Endpoint, nbytes: int, place: int, number: int, base: int = 0, stride: int = 1
 ) -> None:
-    """Receive from the tree's children, the nearest first, then send to its parent.
+    """Receive from the children in the tree, nearest first, then send to the parent.
 
     The parameters are those of `bcast_down`.
     """
