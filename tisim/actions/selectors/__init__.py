@@ -1,1 +1,1 @@
-"""Selectors: which algorithm an MPI library takes, by size, number of ranks and placement."""
+"""Selectors: choice of algorithms by MPI libraries, by size, number of ranks and placement."""

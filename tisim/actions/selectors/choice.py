@@ -1,4 +1,4 @@
-"""A selector's view of a call, its decision, and the look-up of thresholds."""
+"""A selector's view of a call, its decision, and the lookup of thresholds."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import NamedTuple, TypeVar
 from tisim.actions.nodes import layout, nodes, surveyed
 from tisim.actions.script import Endpoint
 
-# Algorithms of SimGrid that end with an error when the number of ranks is not a power of two, and
-# the algorithms that MPI libraries use then.
+# Algorithms that SimGrid rejects when the number of ranks is not a power of two, and the algorithms
+# that MPI libraries use instead.
 _ANY_RANKS = {"pair": "ring", "rab1": "rab_rdb"}
 
 #: An argument of a collective: a number, or a count for each rank.
@@ -33,21 +33,21 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The facts that a selector may look at.
+    """The facts on which a selector may decide.
 
     Attributes
     ----------
     sent, received
-        Bytes of the vector or the block, with the width of what this rank sends or receives; of all
-        blocks where these may differ. Only one of them counts in gather and scatter.
+        Bytes of the vector or block, with the element width of this rank's send or receive side; of
+        all blocks together if their sizes may differ. Both are equal in gather and scatter.
     count
-        The number of elements of `sent`.
+        Number of elements of `sent`.
     per_host
-        The number of ranks of every host; None if they differ.
+        Number of ranks of every host; None if they differ or are unknown.
     blocked
-        The ranks are known to be numbered host by host.
+        Whether the ranks are known to be numbered host by host.
     part
-        The ranks are those of a host, or the leaders of hosts.
+        Whether the ranks are those of a host, or the leaders of hosts.
     """
 
     ranks: int
@@ -61,7 +61,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Choice:
-    """An algorithm, by its name, and the keyword arguments that it is called with."""
+    """The name of an algorithm and its keyword arguments."""
 
     name: str
     parameters: Mapping[str, str] = field(default_factory=dict)
@@ -82,7 +82,7 @@ def write_choice(
     surveys: bool = False,
     part: bool = False,
 ) -> None:
-    """Call what `choose` takes for `operation`; `surveys`: the ranks first learn where they are."""
+    """Call the choice for `operation`; `surveys`: the ranks first exchange their placement."""
     if surveys:
         nodes(s)
     found = layout(s) if surveyed(s) else None
@@ -101,7 +101,7 @@ def write_choice(
 
 
 def sizes(operation: str, s: Endpoint, arguments: tuple[Argument, ...]) -> tuple[int, int, int]:
-    """Bytes by the widths of both sides and elements, as `Facts` has them."""
+    """Return `sent`, `received` and `count` of `Facts`."""
     if operation in ("barrier", "alltoallv"):
         return 0, 0, 0
     numbers = [given if isinstance(given, int) else sum(given) for given in arguments]
@@ -119,10 +119,10 @@ def sizes(operation: str, s: Endpoint, arguments: tuple[Argument, ...]) -> tuple
 
 @lru_cache
 def read_tables(selector: str) -> dict[str, tuple[Row, ...]]:
-    """The thresholds of a selector, from the file beside this one that has its name.
+    """Read the thresholds of a selector from the file of its name in this directory.
 
-    By operation or, where the number of ranks of a host matters, by operation and that number
-    (``allreduce 16``). The head of each file says how it is read.
+    The keys are operations or, where the number of ranks of a host matters, operations with that
+    number (``allreduce 16``). The head of each file describes its format.
     """
     tables: dict[str, list[list[str]]] = {}
     rows: list[list[str]] = []
@@ -153,7 +153,7 @@ def _bound(word: str) -> float:
 
 
 def able(name: str, ranks: int) -> str:
-    """Return `name`, or what stands in for it on `ranks` ranks."""
+    """Return `name`, or its substitute if it cannot run on `ranks` ranks."""
     return name if ranks & (ranks - 1) == 0 else _ANY_RANKS.get(name, name)
 
 

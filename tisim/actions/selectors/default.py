@@ -1,6 +1,6 @@
-"""The selector `default`: simple algorithms, one for each operation whatever the sizes.
+"""The selector `default`: simple algorithms, one per operation whatever the sizes.
 
-What SimGrid does when nothing is configured (`smpi_default_selector.cpp`): mostly linear
+SimGrid's choice when nothing is configured (`smpi_default_selector.cpp`): mostly linear
 exchanges of non-blocking messages, which no MPI library would use on many ranks.
 """
 
@@ -15,7 +15,7 @@ _ALGORITHMS = {"barrier": "ompi_basic_linear", "bcast": "binomial_tree", "alltoa
 
 
 def write(operation: str, s: Endpoint, *arguments: Argument) -> None:
-    """The one algorithm of an operation; if none is named, its non-blocking form is waited for."""
+    """Write the algorithm of an operation; if none is named, wait for its non-blocking form."""
     if operation in _ALGORITHMS:
         algorithm(operation, _ALGORITHMS[operation])(s, *arguments)
     elif operation == "allreduce":

@@ -1,9 +1,9 @@
-"""The selector `impi`: what Intel MPI 4.1 decides on the Stampede cluster.
+"""The selector `impi`: the decisions of Intel MPI 4.1 on the Stampede cluster.
 
 The thresholds are in `impi.txt`. A decision depends on the size, on the number of ranks, and on the
-number of ranks of a host where it is 1, 2, 4, 8 or 16 and the same on every host; any other
-placement counts as one rank a host. Intel's own algorithms are not public: where the manual names
-one, the nearest one known stands in for it, as in SimGrid 3.32.
+number of ranks of a host if it is 1, 2, 4, 8 or 16 and the same on every host; any other placement
+counts as one rank per host. Intel's own algorithms are not public: where the manual names one, the
+nearest known algorithm replaces it, as in SimGrid 3.32.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _STAND_INS = {
 
 
 def choose(operation: str, call: Facts) -> Choice:
-    """The choice for a call."""
+    """Return the choice for a call."""
     if operation == "reduce":  # Shumilin's or its topology-aware form: MVAPICH2 stands in for both
         return Choice("mvapich2")
     tables = read_tables("impi")
@@ -55,5 +55,5 @@ def choose(operation: str, call: Facts) -> Choice:
 
 
 def write(operation: str, s: Endpoint, *arguments: Argument) -> None:
-    """Write the choice into the schedule of `s`; the ranks learn where they are on the first."""
+    """Write the choice into the schedule of `s`; the first call exchanges the placement."""
     write_choice(operation, s, arguments, choose, surveys=True)

@@ -1,8 +1,8 @@
-"""The selector `mpich`: what MPICH decides.
+"""The selector `mpich`: the decisions of MPICH.
 
-On a whole communicator MPICH's broadcast and reductions work in two levels, on hosts and among
-them, even with one rank a host; its flat algorithms are for the parts: the ranks of a host, or the
-leaders of the hosts.
+On a whole communicator, MPICH's broadcast and reductions work in two levels, on hosts and among
+them, even with one rank per host; its flat algorithms are for the parts: the ranks of a host, or
+the leaders of the hosts.
 
 References
 ----------
@@ -27,7 +27,7 @@ _ALWAYS = {
 
 
 def choose(operation: str, call: Facts) -> Choice | None:
-    """The choice for a call; None: nothing to do."""
+    """Return the choice for a call; None if there is nothing to do."""
     name = _ALWAYS.get(operation) or _name(operation, call)
     return Choice(name) if name else None
 
@@ -37,7 +37,7 @@ def _name(operation: str, call: Facts) -> str | None:
     if operation == "bcast":
         return _bcast(call)
     if operation == "alltoall":
-        # For large blocks on an odd number of ranks SimGrid takes `pair`, which ends with an error.
+        # For large blocks on an odd number of ranks, SimGrid chooses `pair`, which then fails.
         if nbytes >= 32768:
             return "ring"
         return "bruck" if nbytes < 256 and ranks >= 8 else "mvapich2_scatter_dest"
@@ -50,7 +50,7 @@ def _name(operation: str, call: Facts) -> str | None:
         if operation == "reduce":
             return "scatter_gather" if enough and nbytes >= 2048 else "binomial"
         return "rab_rdb" if enough and nbytes > 2048 else "rdb"
-    # Bytes decide an allgather, elements an allgatherv, whatever their width.
+    # An allgather is chosen by bytes, an allgatherv by elements, whatever their width.
     total = nbytes * ranks if operation == "allgather" else count
     doubling, ring = ("rdb", "ring")
     bruck = "bruck"
@@ -74,9 +74,9 @@ def _bcast(call: Facts) -> str:
 
 
 def write(operation: str, s: Endpoint, *arguments: Argument) -> None:
-    """Write the choice into the schedule of `s`; a whole communicator learns where its ranks are.
+    """Write the choice into the schedule of `s`; whole communicators exchange their placement.
 
-    A rank that is not the root of a scatter takes what it receives for what is sent.
+    Ranks other than the root of a scatter use their receive arguments for the send arguments.
     """
     if operation == "scatter" and s.rank != arguments[4]:
         arguments = (*arguments[2:4], *arguments[2:])

@@ -1,11 +1,10 @@
-"""The selector `mpich-4`: what MPICH 4.0 does by default.
+"""The selector `mpich-4`: the default behaviour of MPICH 4.0.
 
-Decisions for operations that commute, from `maint/tuning/coll/mpir/generic.json`, which MPICH 4.0.2
-contains as its default (`src/mpi/coll/src/csel.c` reads it). The layer below takes them as they are
-where each node has one rank, and for most operations. Where a node has several ranks, it composes
-barriers, broadcasts, reductions and scans of those on the nodes and among their leaders: see
-`mpich_4_nodes.py`. Algorithms of SimGrid's that send the same messages in the same order are used
-as they are.
+Decisions for commutative operations, from `maint/tuning/coll/mpir/generic.json`, which MPICH 4.0.2
+contains as its default (`src/mpi/coll/src/csel.c` reads it). They apply unchanged if each node has
+one rank, and for most operations. If a node has several ranks, the layer below (ch4) composes
+barriers, broadcasts, reductions and scans from operations on the nodes and among their leaders: see
+`mpich_4_nodes.py`. SimGrid's algorithms that send the same messages in the same order are reused.
 """
 
 from __future__ import annotations
@@ -38,9 +37,9 @@ _LONG_ALLGATHER, _SHORT_ALLGATHER = 524288, 81920
 _SHORT_ALLTOALL, _LONG_ALLTOALL = 256, 32768
 _LONG_REDUCE_SCATTER = 524288
 _AT_A_TIME = 32  # ranks: `MPIR_CVAR_ALLTOALL_THROTTLE`
-# Small communicators have no algorithm of their own for long broadcasts and short all-to-alls. The
-# table says "comm_size<8" in both places. MPICH evaluates it as "<" for a broadcast, when it makes
-# the communicator, and as "<=" for an all-to-all, at the call (csel.c, line 1212).
+# Small communicators have no special algorithm for long broadcasts and short all-to-alls. The table
+# has "comm_size<8" in both places. MPICH evaluates it as "<" for a broadcast, when it creates the
+# communicator, and as "<=" for an all-to-all, at the call (csel.c, line 1212).
 _FEW_RANKS = 8
 
 gatherv = partial(default.write, "gatherv")
@@ -48,7 +47,7 @@ scatterv = partial(default.write, "scatterv")
 
 
 def barrier(s: Endpoint) -> None:
-    """On the nodes, among the leaders, then a broadcast on the nodes."""
+    """Barrier on the nodes, then among the leaders, then a broadcast on the nodes."""
     found = mpich_4_nodes.layout_of(s)
     if found is None:
         flat_barrier(s)
@@ -57,7 +56,7 @@ def barrier(s: Endpoint) -> None:
 
 
 def bcast(s: Endpoint, count: int, size: int, root: int) -> None:
-    """Among the leaders first, but for long messages."""
+    """Broadcast among the leaders first, except for long messages."""
     nbytes = count * size
     found = mpich_4_nodes.layout_of(s)
     if found is not None and (s.size < _FEW_RANKS or nbytes < _SHORT_BCAST):
@@ -69,7 +68,7 @@ def bcast(s: Endpoint, count: int, size: int, root: int) -> None:
 
 
 def reduce(s: Endpoint, count: int, size: int, root: int) -> None:
-    """On the nodes first; the leaders reduce long vectors to rank 0, which sends the result."""
+    """Reduce on the nodes first; long vectors go to rank 0, which sends the result to the root."""
     found = mpich_4_nodes.layout_of(s)
     if found is None:
         flat_reduce(s, count, size, root)
@@ -80,7 +79,7 @@ def reduce(s: Endpoint, count: int, size: int, root: int) -> None:
 
 
 def allreduce(s: Endpoint, count: int, size: int) -> None:
-    """To the leaders, among them, then a broadcast on the nodes."""
+    """Reduce to the leaders, allreduce among them, then broadcast on the nodes."""
     found = mpich_4_nodes.layout_of(s)
     if found is None or len(found.leaders) == 1:
         flat_allreduce(s, count, size)
@@ -93,7 +92,7 @@ def allreduce(s: Endpoint, count: int, size: int) -> None:
 
 
 def scan(s: Endpoint, count: int, size: int) -> None:
-    """On the nodes, then among the leaders, if the ranks of each node follow one another."""
+    """Scan on the nodes, then among the leaders, if the ranks of each node are consecutive."""
     found = mpich_4_nodes.layout_of(s)
     if found is None or not found.blocked:
         flat_scan(s, count, size)
@@ -101,7 +100,7 @@ def scan(s: Endpoint, count: int, size: int) -> None:
         mpich_4_nodes.scan(s, found, count, size, flat_scan, flat_bcast, announced=True)
 
 
-# What follows knows no nodes.
+# The following algorithms ignore nodes.
 
 
 def flat_barrier(s: Endpoint) -> None:
@@ -110,7 +109,7 @@ def flat_barrier(s: Endpoint) -> None:
 
 
 def flat_bcast(s: Endpoint, count: int, size: int, root: int) -> None:
-    """By the bytes of the message."""
+    """Choose by the bytes of the message."""
     nbytes = count * size
     if nbytes == 0:
         return
@@ -123,14 +122,14 @@ def flat_bcast(s: Endpoint, count: int, size: int, root: int) -> None:
     Choice(name).call("bcast", s, nbytes, 1, root)
 
 
-# The non-blocking operations decide as these do (`mpich_4_nonblocking.py`), some of them with other
-# thresholds and steps.
+# The non-blocking operations reuse these decisions (`mpich_4_nonblocking.py`), some of them with
+# other thresholds and steps.
 
 
 def flat_reduce(
     s: Endpoint, count: int, size: int, root: int, steps_of: StepsOf = halving_even_blocks
 ) -> None:
-    """By the bytes of the vector, and whether each rank gets an element."""
+    """Choose by the bytes of the vector, and whether each rank gets an element."""
     if count == 0:
         return
     if count * size <= _SHORT_REDUCE or count < power_of_two_up_to(s.size):
@@ -146,7 +145,7 @@ def flat_allreduce(
     short: int = _SHORT_ALLREDUCE,
     steps_of: StepsOf = halving_even_blocks,
 ) -> None:
-    """By the bytes of the vector, and whether each rank gets an element."""
+    """Choose by the bytes of the vector, and whether each rank gets an element."""
     if count == 0:
         return
     if count * size <= short or count < power_of_two_up_to(s.size):
@@ -156,20 +155,20 @@ def flat_allreduce(
 
 
 def gather(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root: int) -> None:
-    """Up a binomial tree (`MPIR_Gather_intra_binomial`)."""
+    """Gather along a binomial tree (`MPIR_Gather_intra_binomial`)."""
     if (rcount * rsize if s.rank == root else scount * ssize) > 0:
         Choice("ompi_binomial").call("gather", s, scount, ssize, rcount, rsize, root)
 
 
 def scatter(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root: int) -> None:
-    """Down a binomial tree."""
+    """Scatter along a binomial tree."""
     block = scount * ssize if s.rank == root else rcount * rsize
     if block > 0:
         down_intervals(s, block, root)
 
 
 def allgather(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """By the bytes of all blocks."""
+    """Choose by the bytes of all blocks."""
     total = rcount * rsize * s.size
     if total == 0:
         return
@@ -181,7 +180,7 @@ def allgather(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> 
 
 
 def allgatherv(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsize: int) -> None:
-    """By the bytes of all blocks."""
+    """Choose by the bytes of all blocks."""
     total = sum(rcounts) * rsize
     if total == 0:
         return
@@ -197,7 +196,7 @@ def allgatherv(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsi
 def alltoall(
     s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, short: int = _SHORT_ALLTOALL
 ) -> None:
-    """By the bytes of a block."""
+    """Choose by the bytes of a block."""
     block = scount * ssize
     if block == 0:
         return
@@ -215,13 +214,13 @@ def alltoall(
 def alltoallv(
     s: Endpoint, scounts: Sequence[int], ssize: int, rcounts: Sequence[int], rsize: int
 ) -> None:
-    """Messages to 32 ranks at a time but for empty ones (`MPIR_Alltoallv_intra_scattered`)."""
+    """Non-empty messages to 32 ranks at once (`MPIR_Alltoallv_intra_scattered`)."""
     sent, received = [count * ssize for count in scounts], [count * rsize for count in rcounts]
     a_few_at_a_time(s, sent, received, _AT_A_TIME, own=False, empty=False)
 
 
 def reduce_scatter(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
-    """By the bytes of the vector."""
+    """Choose by the bytes of the vector."""
     total = sum(rcounts) * size
     if total == 0:
         return
@@ -231,7 +230,7 @@ def reduce_scatter(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
 
 
 def flat_scan(s: Endpoint, count: int, size: int) -> None:
-    """Recursive doubling with those partners that exist (`MPIR_Scan_intra_recursive_doubling`)."""
+    """Recursive doubling with existing partners (`MPIR_Scan_intra_recursive_doubling`)."""
     mask = 1
     while mask < s.size and count:
         peer = s.rank ^ mask

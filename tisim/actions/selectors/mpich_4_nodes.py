@@ -1,8 +1,8 @@
-"""Collectives of MPICH 4.0 in two levels: on each node, and among the nodes' leaders.
+"""Two-level collectives of MPICH 4.0: on each node, and among the nodes' leaders.
 
 `maint/tuning/coll/ch4/generic.json` chooses these compositions (`src/mpid/ch4/src/ch4_coll_impl.h`)
-where some node has several ranks of the communicator. The leader of a node is its lowest rank. The
-parts, a node or the leaders, know no nodes themselves: `flat` is the algorithm of one.
+if some node has several ranks of the communicator. The leader of a node is its lowest rank. The
+parts, a node or the leaders, are not divided further: `flat` is their algorithm.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _INT = 4  # bytes
 
 
 def layout_of(s: Endpoint) -> Layout | None:
-    """Where the ranks of `s` are; None if each node has one, and in a part."""
+    """Return the placement of the ranks of `s`; None for one rank per node, and for parts."""
     if is_part(s):
         return None
     found = layout(s, by_rank=True)
@@ -24,7 +24,7 @@ def layout_of(s: Endpoint) -> Layout | None:
 
 
 def _place(s: Endpoint, where: Nodes, rank: int) -> int | None:
-    """The place of `rank` on the node of `s`; None if it is on another."""
+    """Return the place of `rank` on the node of `s`; None if it is on another node."""
     node = where.layout.node
     return where.layout.ranks[node[rank]].index(rank) if node[rank] == node[s.rank] else None
 
@@ -32,7 +32,7 @@ def _place(s: Endpoint, where: Nodes, rank: int) -> int | None:
 def bcast_by_leaders(
     s: Endpoint, found: Layout, count: int, size: int, root: int, flat: Algorithm
 ) -> None:
-    """The root hands the message to its leader (`MPIDI_Bcast_intra_composition_alpha`)."""
+    """The root first sends to its leader (`MPIDI_Bcast_intra_composition_alpha`)."""
     if count:
         where = parts(s, found)
         among_leaders(s, where, count, size, root, flat)
@@ -42,7 +42,7 @@ def bcast_by_leaders(
 def bcast_by_nodes(
     s: Endpoint, found: Layout, count: int, size: int, root: int, flat: Algorithm
 ) -> None:
-    """The root broadcasts on its node first (`MPIDI_Bcast_intra_composition_beta`)."""
+    """The root first broadcasts on its node (`MPIDI_Bcast_intra_composition_beta`)."""
     where = parts(s, found)
     place = _place(s, where, root)
     if place:
@@ -70,7 +70,7 @@ def reduce_by_nodes(
 def reduce_to_rank_0(
     s: Endpoint, found: Layout, count: int, size: int, root: int, flat: Algorithm
 ) -> None:
-    """Rank 0 sends the root the result (`MPIDI_Reduce_intra_composition_alpha`)."""
+    """Rank 0 sends the result to the root (`MPIDI_Reduce_intra_composition_alpha`)."""
     where = parts(s, found)
     flat(where.intra, count, size, 0)
     if where.leaders is not None:
@@ -91,9 +91,9 @@ def scan(
     *,
     announced: bool,
 ) -> None:
-    """Each leader broadcasts what the nodes before have (`MPIDI_Scan_intra_composition_alpha`).
+    """Each leader broadcasts the preceding nodes' result (`MPIDI_Scan_intra_composition_alpha`).
 
-    `announced`: it first broadcasts whether there is anything.
+    `announced`: it first broadcasts whether there is a result.
     """
     if count == 0:
         return

@@ -1,10 +1,11 @@
 """Non-blocking collectives of MPICH 4.0, in rounds.
 
-Without options MPICH carries out its "sched" algorithms (`maint/tuning/coll/mpir/generic.json`, its
-part of the non-blocking ones): those of the blocking collectives, step by step, and a step begins
-when the one before is complete and its rank is inside MPI. So most functions here hand an endpoint
-to a blocking algorithm that makes rounds of its calls. Broadcasts, reductions to a root and scans
-have two levels where a node has several ranks. Reductions commute, and no buffer is in place.
+By default MPICH executes its "sched" algorithms (the non-blocking part of
+`maint/tuning/coll/mpir/generic.json`): those of the blocking collectives, step by step. A step
+begins when the previous one is complete and its rank is inside MPI. Most functions here therefore
+pass a blocking algorithm an endpoint that turns its calls into rounds. Broadcasts, reductions to a
+root and scans have two levels if a node has several ranks. Reductions are assumed to commute, and
+no buffer is in place.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from tisim.actions.collectives.trees import in_order_binomial_tree
 from tisim.actions.script import Endpoint, Rounds, Script
 from tisim.actions.selectors import mpich_4, mpich_4_nodes
 
-# Bytes; as in `mpich_4`, where the blocking collectives have others.
+# Bytes; some thresholds differ from those of the blocking collectives in `mpich_4`.
 _SHORT_BCAST, _LONG_BCAST = 12288, 524288
 _SHORT_ALLREDUCE = _SHORT_ALLTOALL = 2048
 _LONG_ALLGATHER, _SHORT_ALLGATHER = 524288, 81920
@@ -33,7 +34,7 @@ igatherv, iscatterv = nonblocking.igatherv, nonblocking.iscatterv
 def _in_rounds(
     blocking: Algorithm, *more: object, receives_first: bool = False
 ) -> Callable[..., None]:
-    """The algorithm of a blocking operation, a step after the other; `more` it takes besides."""
+    """Return a blocking operation's algorithm in rounds; `more`: its additional arguments."""
 
     def write(s: Script, *arguments: object) -> None:
         blocking(Rounds(s, receives_first=receives_first), *arguments, *more)
@@ -42,8 +43,8 @@ def _in_rounds(
 
 
 # `MPIR_I*_intra_sched_*`: dissemination, binomial trees, recursive doubling, groups of 32 messages,
-# or by the bytes, as the blocking ones. An allreduce posts the receive of an exchange before the
-# send.
+# or a choice by bytes, as for blocking operations. An allreduce posts the receive of an exchange
+# before the send.
 ibarrier = _in_rounds(mpich_4.flat_barrier)
 iallreduce = _in_rounds(
     mpich_4.flat_allreduce, _SHORT_ALLREDUCE, halving_blocks, receives_first=True
@@ -58,7 +59,7 @@ iexscan = _in_rounds(mpich_4.exscan)
 
 
 def ireduce(s: Script, count: int, size: int, root: int) -> None:
-    """On the nodes, the root's last (`MPIR_Ireduce_intra_sched_smp`)."""
+    """Reduce on the nodes, on the root's node last (`MPIR_Ireduce_intra_sched_smp`)."""
     found = mpich_4_nodes.layout_of(s)
     flat = partial(mpich_4.flat_reduce, steps_of=halving_blocks)
     if found is None:
@@ -68,7 +69,7 @@ def ireduce(s: Script, count: int, size: int, root: int) -> None:
 
 
 def iscan(s: Script, count: int, size: int) -> None:
-    """As the blocking one (`MPIR_Iscan_intra_sched_smp`)."""
+    """As the blocking scan (`MPIR_Iscan_intra_sched_smp`)."""
     found, flat = mpich_4_nodes.layout_of(s), mpich_4.flat_scan
     if found is None or not found.blocked:
         flat(Rounds(s), count, size)
@@ -77,7 +78,7 @@ def iscan(s: Script, count: int, size: int) -> None:
 
 
 def ibcast(s: Script, count: int, size: int, root: int) -> None:
-    """Among the leaders first (`MPIR_Ibcast_intra_sched_smp`)."""
+    """Broadcast among the leaders first (`MPIR_Ibcast_intra_sched_smp`)."""
     found = mpich_4_nodes.layout_of(s)
     if found is None:
         _flat_ibcast(s, count, size, root)
@@ -86,13 +87,13 @@ def ibcast(s: Script, count: int, size: int, root: int) -> None:
 
 
 def _ibcast_of_part(s: Endpoint, count: int, size: int, root: int) -> None:
-    """A broadcast whose end is that of a round."""
+    """Broadcast, then end the round."""
     _flat_ibcast(s, count, size, root)
     s.wait(0)
 
 
 def _flat_ibcast(s: Endpoint, count: int, size: int, root: int) -> None:
-    """By the bytes of the message."""
+    """Choose by the bytes of the message."""
     nbytes = count * size
     if nbytes == 0:
         return
@@ -105,10 +106,9 @@ def _flat_ibcast(s: Endpoint, count: int, size: int, root: int) -> None:
 
 
 def _scatter(s: Endpoint, pieces: Pieces, root: int) -> None:
-    """Down a binomial tree (`MPII_Iscatter_for_bcast_sched`).
+    """Scatter along a binomial tree (`MPII_Iscatter_for_bcast_sched`).
 
-    A rank that is not the root takes all that its buffer holds for received, and hands down more
-    than it has.
+    A rank other than the root treats its whole buffer as received, and sends down more than it has.
     """
     place = (s.rank - root) % s.size
     parent, children = in_order_binomial_tree(place, s.size, 0)
@@ -123,7 +123,7 @@ def _scatter(s: Endpoint, pieces: Pieces, root: int) -> None:
 
 
 def _down_a_tree(s: Endpoint, nbytes: int, root: int) -> None:
-    """From the parent, then to all children at once (`MPIR_Ibcast_intra_sched_binomial`).
+    """Receive, then send to all children at once (`MPIR_Ibcast_intra_sched_binomial`).
 
     The blocking broadcast sends to one child after the other.
     """
@@ -137,7 +137,7 @@ def _down_a_tree(s: Endpoint, nbytes: int, root: int) -> None:
 
 
 def iallgatherv(s: Script, scount: int, ssize: int, rcounts: Sequence[int], rsize: int) -> None:
-    """By the bytes of all blocks; the ring does not cut them into pieces, and receives first."""
+    """Choose by the bytes of all blocks; the ring has larger pieces, and posts receives first."""
     total = sum(rcounts) * rsize
     if total == 0:
         return

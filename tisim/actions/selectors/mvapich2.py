@@ -1,9 +1,9 @@
-"""The selector `mvapich2`: what MVAPICH2 decides, tuned for the Stampede cluster.
+"""The selector `mvapich2`: the decisions of MVAPICH2, tuned for the Stampede cluster.
 
 The thresholds are in `mvapich2.txt`. A decision depends on sizes, on the number of ranks, and in
-some operations on the number of ranks of a host and on whether they are next to one another. Most
-algorithms work in two levels; the keyword arguments of the choice say what they do on a host and
-among the hosts.
+some operations on the number of ranks of a host and on whether they are consecutive. Most
+algorithms work in two levels; the keyword arguments of the choice name the algorithms on a host
+and among the hosts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ from tisim.actions.selectors.choice import (
 
 
 def choose(operation: str, call: Facts) -> Choice | None:
-    """The choice for a call; None: nothing to do. The mean of the blocks decides an allgatherv."""
+    """Return the choice for a call; None if there is nothing to do.
+
+    An allgatherv is chosen by the mean block.
+    """
     if operation in ("bcast", "reduce", "allreduce") and call.count == 0:
         return None
     if operation == "barrier":
@@ -50,7 +53,7 @@ def choose(operation: str, call: Facts) -> Choice | None:
 
 
 def _in_two_levels(operation: str, name: str, on_host: str, *, blocked: bool) -> Choice:
-    """An algorithm on hosts and among them; the ranks of every host may be `blocked`."""
+    """Return the two-level choice; `blocked`: the ranks of every host are consecutive."""
     if operation == "bcast":
         return Choice("mvapich2_inter_node", {"inter": name})
     if operation == "reduce":

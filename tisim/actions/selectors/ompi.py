@@ -1,8 +1,8 @@
-"""The selector `ompi`: what Open MPI 4.1 decides, on the number of ranks and the size alone.
+"""The selector `ompi`: the decisions of Open MPI 4.1, by the number of ranks and the size alone.
 
-The thresholds are in `ompi.txt`. Where Open MPI looks at the bytes of a whole message, so does
-SimGrid, with the arguments of the calling rank: ranks whose arguments differ may decide
-differently. Elements count with the width that a rank sends.
+The thresholds are in `ompi.txt`. Where Open MPI uses the bytes of a whole message, so does SimGrid,
+with the arguments of the calling rank: ranks whose arguments differ may decide differently. Element
+counts are multiplied by the width of the send side.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tisim.actions.selectors.choice import (
 
 
 def choose(operation: str, call: Facts) -> Choice:
-    """The choice for a call; the mean of the blocks decides an allgatherv, rounded down."""
+    """Return the choice for a call; an allgatherv is chosen by the mean block, rounded down."""
     nbytes = call.sent // call.ranks if operation == "allgatherv" else call.sent
     row = below(read_tables("ompi")[operation], call.ranks)
     return Choice(able(below(row.sizes, nbytes)[1], call.ranks))

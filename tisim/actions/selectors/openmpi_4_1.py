@@ -1,11 +1,11 @@
-"""The selectors `openmpi-4.1` and `openmpi-5.0`: what Open MPI does by default, one rank a node.
+"""Selectors `openmpi-4.1` and `openmpi-5.0`: Open MPI's default behaviour with one rank per node.
 
-The decisions are those of `coll/tuned` (`openmpi.txt`); the operations that it leaves out (gatherv,
-scatterv, scan, exscan) are those of `coll/basic`. Nothing is cut into segments. A rank decides with
+The decisions are those of `coll/tuned` (`openmpi.txt`); operations that it lacks (gatherv,
+scatterv, scan, exscan) are those of `coll/basic`. Messages are not segmented. A rank decides with
 its own arguments, as in Open MPI. The library returns at once from a collective of empty messages
-(`ompi/mpi/c/*.c`), but for a barrier. `coll_tuned_decision_fixed.c` of 5.0.6 is that of 4.1.4, and
-the algorithms that it takes send the same messages, but for alltoallv, which leaves empty ones out
-(`coll_base_alltoallv.c`). Its component `coll/han` steps back where every node has one rank.
+(`ompi/mpi/c/*.c`), except from a barrier. `coll_tuned_decision_fixed.c` of 5.0.6 equals that of
+4.1.4, and its algorithms send the same messages, except that alltoallv omits empty ones
+(`coll_base_alltoallv.c`). Its component `coll/han` falls back if every node has one rank.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from tisim.actions.selectors.choice import below, read_tables
 
 
 def choose(operation: str, ranks: int, nbytes: int = 0) -> str:
-    """The algorithm that the table of an operation names, by Open MPI's name."""
+    """Return the algorithm of an operation from its table, by Open MPI's name."""
     return below(below(read_tables("openmpi")[operation], ranks).sizes, nbytes)[1]
 
 
-# Algorithms of SimGrid's that make Open MPI's messages in Open MPI's order.
+# SimGrid's algorithms that send Open MPI's messages in Open MPI's order.
 _BARRIERS = {
     "linear": "ompi_basic_linear",
     "double_ring": "ompi_doublering",
@@ -60,13 +60,13 @@ _REDUCE_TREES = {"chain": "chain", "pipeline": "chain", "binary": "binary", "bin
 
 
 def barrier(s: Endpoint) -> None:
-    """By the number of ranks."""
+    """Choose by the number of ranks."""
     if s.size > 1:
         algorithm("barrier", _BARRIERS[choose("barrier", s.size)])(s)
 
 
 def bcast(s: Endpoint, count: int, size: int, root: int) -> None:
-    """By the bytes of the message."""
+    """Choose by the bytes of the message."""
     nbytes = count * size
     if s.size < 2 or count == 0:
         return
@@ -82,7 +82,7 @@ def bcast(s: Endpoint, count: int, size: int, root: int) -> None:
 
 
 def reduce(s: Endpoint, count: int, size: int, root: int) -> None:
-    """By the bytes of the vector."""
+    """Choose by the bytes of the vector."""
     nbytes = count * size
     if s.size < 2 or count == 0:
         return
@@ -98,7 +98,7 @@ def reduce(s: Endpoint, count: int, size: int, root: int) -> None:
 
 
 def allreduce(s: Endpoint, count: int, size: int) -> None:
-    """By the bytes of the vector."""
+    """Choose by the bytes of the vector."""
     nbytes = count * size
     if s.size < 2 or count == 0:
         return
@@ -115,7 +115,7 @@ def allreduce(s: Endpoint, count: int, size: int) -> None:
 
 
 def _reduce_halving(s: Endpoint, count: int, size: int, root: int) -> None:
-    """Rabenseifner's, or linear where the vector is too short to halve [Thakur].
+    """Rabenseifner's algorithm, or linear if the vector is too short to halve [Thakur].
 
     `ompi_coll_base_reduce_intra_redscat_gather` (`coll_base_reduce.c`).
     """
@@ -126,7 +126,7 @@ def _reduce_halving(s: Endpoint, count: int, size: int, root: int) -> None:
 
 
 def _allreduce_halving(s: Endpoint, count: int, size: int) -> None:
-    """Rabenseifner's, or linear where the vector is too short to halve [Thakur].
+    """Rabenseifner's algorithm, or linear if the vector is too short to halve [Thakur].
 
     `ompi_coll_base_allreduce_intra_redscat_allgather` (`coll_base_allreduce.c`).
     """
@@ -138,7 +138,7 @@ def _allreduce_halving(s: Endpoint, count: int, size: int) -> None:
 
 
 def _allreduce_ring(s: Endpoint, count: int, size: int) -> None:
-    """A reduce-scatter and an allgather around a ring.
+    """Reduce-scatter and allgather around a ring.
 
     `ompi_coll_base_allreduce_intra_ring`; `_ring_segmented` is the same without a segment size.
     """
@@ -149,7 +149,7 @@ def _allreduce_ring(s: Endpoint, count: int, size: int) -> None:
 
 
 def gather(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root: int) -> None:
-    """By the bytes of a block: what the root receives from a rank, what a rank sends."""
+    """Choose by the bytes of a block, received on the root, sent on other ranks."""
     sent, received = scount * ssize, rcount * rsize
     block = received if s.rank == root else sent
     if s.size < 2 or block == 0:
@@ -171,7 +171,7 @@ def gatherv(
 
 
 def scatter(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root: int) -> None:
-    """By the bytes of a block: what the root sends to a rank, what a rank receives."""
+    """Choose by the bytes of a block, sent on the root, received on other ranks."""
     sent, received = scount * ssize, rcount * rsize
     block = sent if s.rank == root else received
     if s.size < 2 or block == 0:
@@ -193,7 +193,7 @@ def scatterv(
 
 
 def allgather(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """By the bytes that this rank sends."""
+    """Choose by the bytes that this rank sends."""
     sent, received = scount * ssize, rcount * rsize
     if s.size < 2 or sent == 0:
         return
@@ -201,11 +201,11 @@ def allgather(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> 
 
 
 def _allgather(s: Endpoint, name: str, sent: int, blocks: Sequence[int]) -> None:
-    """An algorithm by Open MPI's name; `blocks`: the bytes of each rank's block.
+    """Write an algorithm by Open MPI's name; `blocks`: the bytes of each rank's block.
 
-    The bytes that this rank sends count only between two ranks. On a number of ranks that is odd
-    there is a ring in place of exchanges with neighbours; on one that is not a power of two there
-    is Bruck's algorithm in place of recursive doubling (`coll_base_allgather.c`).
+    `sent` matters only between two ranks. On an odd number of ranks, a ring replaces exchanges with
+    neighbours; if the number is not a power of two, Bruck's algorithm replaces recursive doubling
+    (`coll_base_allgather.c`).
     """
     if name == "two_proc":
         s.sendrecv(1 - s.rank, sent, 0, 1 - s.rank, blocks[1 - s.rank], 0)
@@ -220,13 +220,13 @@ def _allgather(s: Endpoint, name: str, sent: int, blocks: Sequence[int]) -> None
 
 
 def allgatherv(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsize: int) -> None:
-    """By the mean block, rounded down; elements count with the width that this rank sends."""
+    """Choose by the mean block, rounded down, with the element width of this rank's send side."""
     total = sum(rcounts) * ssize
     if s.size < 2 or total == 0:
         return
     name = choose("allgatherv", s.size, total // s.size)
     blocks = [count * rsize for count in rcounts]
-    if name == "default":  # to rank 0, then from it as one element
+    if name == "default":  # gather to rank 0, then broadcast as one element
         openmpi.gatherv_linear(s, scount * ssize, blocks, 0)
         bcast(s, 1, sum(blocks), 0)
     else:
@@ -234,7 +234,7 @@ def allgatherv(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsi
 
 
 def alltoall(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """By the bytes of a block."""
+    """Choose by the bytes of a block."""
     block = scount * ssize
     if s.size > 1 and block:
         name = _ALLTOALLS[choose("alltoall", s.size, block)]
@@ -250,7 +250,7 @@ def alltoallv(
     *,
     empty: bool = True,
 ) -> None:
-    """By the number of ranks; with or without empty messages."""
+    """Choose by the number of ranks; with or without empty messages."""
     sent = [count * ssize for count in scounts]
     received = [count * rsize for count in rcounts]
     name = choose("alltoallv", s.size)
@@ -262,12 +262,12 @@ def alltoallv(
 def alltoallv_5_0(
     s: Endpoint, scounts: Sequence[int], ssize: int, rcounts: Sequence[int], rsize: int
 ) -> None:
-    """The same without empty messages."""
+    """`alltoallv` without empty messages."""
     alltoallv(s, scounts, ssize, rcounts, rsize, empty=False)
 
 
 def reduce_scatter(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
-    """By the bytes in all."""
+    """Choose by the total bytes."""
     total = sum(rcounts)
     if s.size < 2 or total * size == 0:
         return

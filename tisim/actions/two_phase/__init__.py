@@ -1,9 +1,9 @@
 """Collective reads and writes of files by two-phase I/O.
 
-The ranks tell each other what they want of the file. Then some of them, the *aggregators*, read
-and write, each a part of the file, and exchange data with all others in rounds, as many bytes in
-each as a buffer holds. Which ranks are aggregators, what each has, and what the rounds are depends
-on the MPI library: `romio` and `ompio` describe theirs in terms of `plan`.
+The ranks first exchange which parts of the file they access. Then some of them, the *aggregators*,
+each read or write a part of the file and exchange data with all ranks in rounds of one buffer
+each. The choice of aggregators, their parts and the rounds depend on the MPI library: `romio` and
+`ompio` describe theirs in terms of `plan`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from tisim.actions.two_phase.plan import Striping as Striping
 
 
 def write_parts(way: str, script: Script) -> None:
-    """Write how ranks learn each other's parts of the file, by ``romio`` or ``ompio``."""
+    """Write the exchange of the ranks' parts of the file, of ``romio`` or ``ompio``."""
     (romio if way == "romio" else ompio).write_parts(script)
 
 
 def plan_of(way: str, request: Request) -> Plan:
-    """How a library, ``romio`` or ``ompio``, carries out a request."""
+    """Return the plan of a library, ``romio`` or ``ompio``, for a request."""
     striping = request.striping if request.writes else None
     if way == "romio":
         return romio.plan_of(request) if striping is None else lustre.plan_of(request, striping)

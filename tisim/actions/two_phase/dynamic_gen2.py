@@ -23,7 +23,7 @@ from tisim.actions.two_phase.plan import (
 
 
 def plan_of(request: Request, striping: Striping) -> Plan:
-    """How the component carries out a write."""
+    """Return the component's plan for a write."""
     parts = Parts(request)
     if request.hints.cb_write == "disable" or parts.end == 0:
         return Independent(request)
@@ -31,14 +31,14 @@ def plan_of(request: Request, striping: Striping) -> Plan:
 
 
 def aggregators(ranks: int, striping: Striping, cb_nodes: int) -> list[int]:
-    """One for each server of the file, ranks at equal distances; `cb_nodes` is for one server."""
+    """One rank per server of the file, evenly spaced; `cb_nodes` applies to a single server."""
     count = striping.count if striping.count > 1 else max(cb_nodes, 1)
     count = min(count, ranks)
     return [number * ranks // count for number in range(count)]
 
 
 def _rounds(request: Request, parts: Parts, striping: Striping) -> Rounds:
-    """Stripes go to the aggregators in turn; a round has half a buffer of data of each of them."""
+    """Deal the stripes to the aggregators in turn; in a round, each has half a buffer of data."""
     chosen = aggregators(request.size, striping, request.hints.cb_nodes)
     cycle = max((request.hints.cb_buffer_size or ompio.BUFFER) // 2, 1)
     unit = striping.unit
@@ -58,10 +58,10 @@ def _rounds(request: Request, parts: Parts, striping: Striping) -> Rounds:
 
 @dataclass(frozen=True, slots=True)
 class TwoPhase(ompio.TwoPhase):
-    """Rounds of the component: the data of the next one move while one is written.
+    """Rounds of the component: the data of the next round move while one is written.
 
-    A write never crosses the end of a stripe, and an aggregator waits for each. `unit`: bytes of a
-    stripe.
+    A write never crosses the end of a stripe, and an aggregator waits for each write. `unit`: bytes
+    of a stripe.
     """
 
     unit: int

@@ -1,7 +1,7 @@
 """Collective writes of ROMIO's driver for Lustre.
 
 From the sources of ROMIO in MPICH up to 4.1: ``ADIOI_LUSTRE_WriteStridedColl`` with the hints of
-``ad_lustre_hints.c``. Reads are the generic ones (`romio`), whose domains then end with stripes.
+``ad_lustre_hints.c``. Reads are the generic ones (`romio`), with domains that end with stripes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _COUNT = 4  # bytes of a count
 
 
 def plan_of(request: Request, striping: Striping) -> Plan:
-    """How the driver carries out a write: always in two phases unless the hint is ``disable``."""
+    """Return the driver's plan for a write: two phases unless the hint is ``disable``."""
     if request.hints.cb_write == "disable":
         return Independent(request)
     rounds = _rounds(request, striping)
@@ -25,9 +25,9 @@ def plan_of(request: Request, striping: Striping) -> Plan:
 
 
 def aggregator_count(candidates: int, count: int) -> int:
-    """How many aggregators write a file: as many as it has servers, or a divisor of that number.
+    """Number of aggregators that write a file: the number of its servers, or a divisor of it.
 
-    Each server then has one aggregator that writes to it. `candidates`: ranks that may be
+    Only one aggregator then writes to each server. `candidates`: number of ranks that may be
     aggregators. `count`: servers of the file.
     """
     if candidates >= count:
@@ -44,7 +44,7 @@ def aggregator_count(candidates: int, count: int) -> int:
 
 
 def _rounds(request: Request, striping: Striping) -> Rounds | None:
-    """Stripes go to the aggregators in turn, and each of them writes one in a round."""
+    """Deal the stripes to the aggregators in turn; each of them writes one in a round."""
     parts = Parts(request)
     if parts.end == 0:
         return None
@@ -71,15 +71,15 @@ def _rounds(request: Request, striping: Striping) -> Rounds | None:
 
 @dataclass(frozen=True, slots=True)
 class TwoPhase(romio.TwoPhase):
-    """Rounds of the driver: all know from the offsets who sends what, so no sizes are exchanged.
+    """Rounds of the driver: all ranks know all transfers from the offsets and exchange no sizes.
 
-    An aggregator writes from the first byte in a stripe that a rank wants to the stripe's end, or
-    the end of all that it has. If no rank writes some of it, it reads that before.
+    An aggregator writes from the first byte of a stripe that a rank writes to the end of the stripe
+    or of the aggregator's data. If the range has holes, it reads the range first.
     """
 
     def write(self, script: Script) -> None:
         """Write the schedule of the script's rank."""
-        if not romio.is_interleaved(self.request):  # the mean size of a part, to compare with hints
+        if not romio.is_interleaved(self.request):  # the mean part size, to compare with hints
             script.chosen("allreduce")(script, 1, _OFFSET)
             script.chosen("allreduce")(script, 1, _COUNT)
         self.send_pieces_to_aggregators(script)

@@ -1,8 +1,8 @@
-"""Two-phase I/O as OMPIO does it, Open MPI's own MPI-IO.
+"""Two-phase I/O of OMPIO, Open MPI's own MPI-IO.
 
-From the sources of Open MPI: the component ``fcoll vulcan``, which is chosen wherever files do not
-lie on Lustre, with the number of aggregators of ``mca_common_ompio_simple_grouping`` (a model of
-costs by Jha and Gabriel, 2017) and the defaults of ``io_ompio_component.c``.
+From the sources of Open MPI: the component ``fcoll vulcan``, which is chosen for files that are not
+on Lustre, with the number of aggregators of ``mca_common_ompio_simple_grouping`` (a cost model by
+Jha and Gabriel, 2017) and the defaults of ``io_ompio_component.c``.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from tisim.actions.two_phase.plan import (
 )
 
 BUFFER = 32 << 20  # bytes: io_ompio_bytes_per_agg
-_RATIO = 8  # ranks to an aggregator at least: io_ompio_max_aggregators_ratio
-_CUTOFF = 0.03  # io_ompio_aggregators_cutoff_threshold, a part of the predicted time
-_LEAST_GAIN = 0.001  # seconds that more aggregators must gain
+_RATIO = 8  # minimum ranks per aggregator: io_ompio_max_aggregators_ratio
+_CUTOFF = 0.03  # io_ompio_aggregators_cutoff_threshold, a fraction of the predicted time
+_LEAST_GAIN = 0.001  # minimum gain of more aggregators, in seconds
 _OFFSET = 8  # bytes of an offset, and of a sum
 _COUNT = 4  # bytes of a count
-_OVERLAPPED = 2  # with more rounds than these, data move while the round before is on the disk
+_OVERLAPPED = 2  # with more rounds, data move while the previous round accesses the disk
 
 
 def write_parts(script: Script) -> None:
-    """Write how ranks learn of all parts: the least and the largest offset, by allreduces."""
+    """Write the exchange of parts: allreduces of the smallest and the largest offset."""
     for _ in range(2):
         script.chosen("allreduce")(script, 1, _OFFSET)
 
 
 def plan_of(request: Request) -> Plan:
-    """How OMPIO carries out a request."""
+    """Return OMPIO's plan for a request."""
     hint = request.hints.cb_write if request.writes else request.hints.cb_read
     parts = Parts(request)
     if hint == "disable" or parts.end == 0:
@@ -45,10 +45,10 @@ def plan_of(request: Request) -> Plan:
 
 
 def aggregator_count(ranks: int, part: int, buffer: int) -> int:
-    """How many aggregators OMPIO takes.
+    """Return OMPIO's number of aggregators.
 
     `ranks` is the number of ranks of the communicator. `part`: bytes of a rank's part. `buffer`:
-    bytes of the buffer of an aggregator.
+    bytes of an aggregator's buffer.
     """
     step = 2 if ranks < 16 else 4 if ranks < 128 else 16 if ranks < 4096 else 32
     chosen = 1
@@ -65,7 +65,7 @@ def aggregator_count(ranks: int, part: int, buffer: int) -> int:
 
 
 def _cost(ranks: int, count: int, part: int, buffer: int) -> float:
-    """Seconds that OMPIO's model gives an exchange: LogGP, with the values of its source."""
+    """Seconds of an exchange in OMPIO's LogGP model, with the values of its source code."""
     latency, overhead, per_byte = 1.84e-6, 1.49e-6, 0.67e-9
     rounds = ranks * part // count / buffer
     size = min(part, buffer)
@@ -80,7 +80,7 @@ def _cost(ranks: int, count: int, part: int, buffer: int) -> float:
 
 
 def aggregators(request: Request) -> list[int]:
-    """The first ranks of groups of neighbours, as even as can be."""
+    """First ranks of groups of consecutive ranks, whose sizes are as equal as possible."""
     buffer = request.hints.cb_buffer_size or BUFFER
     part = max(sum(request.sizes) // request.size, 1)
     count = request.hints.cb_nodes or aggregator_count(request.size, part, buffer)
@@ -90,7 +90,7 @@ def aggregators(request: Request) -> list[int]:
 
 
 def _rounds(request: Request, parts: Parts) -> Rounds:
-    """Divide the bytes between the first and the last one; rounds have equal numbers of data."""
+    """Divide the range of bytes evenly among the aggregators; rounds have equal amounts of data."""
     chosen = aggregators(request)
     domain = -(-(parts.end - parts.begin) // len(chosen))
     cycle = max((request.hints.cb_buffer_size or BUFFER) // 2, 1)
@@ -107,7 +107,7 @@ def _rounds(request: Request, parts: Parts) -> Rounds:
 
 @dataclass(frozen=True, slots=True)
 class TwoPhase:
-    """Rounds of OMPIO: all ranks know all parts; only bytes that ranks want are moved."""
+    """Rounds of OMPIO: all ranks know all parts; only requested bytes are moved."""
 
     request: Request
     rounds: Rounds
@@ -121,7 +121,7 @@ class TwoPhase:
             self._read(script)
 
     def exchange_pieces(self, script: Script) -> None:
-        """The bytes of each aggregator, the numbers of pieces, then the pieces of each."""
+        """Exchange each aggregator's bytes, the numbers of pieces, then the pieces themselves."""
         count = len(self.rounds.aggregators)
         script.chosen("allreduce")(script, count, _OFFSET)
         script.chosen("allgather")(script, count, _COUNT, count, _COUNT)
@@ -138,7 +138,7 @@ class TwoPhase:
         script.waitall(self.rounds.post(script, number, writes=self.request.writes))
 
     def runs(self, script: Script, number: int) -> list[tuple[int, int]]:
-        """Bytes in a row that the rank reads or writes in a round: begin and end of each run."""
+        """Contiguous ranges that the rank reads or writes in a round: begin and end of each."""
         own = self.rounds.round_of(script.rank, number)
         return [] if own is None else own.runs()
 

@@ -1,4 +1,4 @@
-"""Plans of collective reads and writes: the data that ranks move, in rounds, by aggregators."""
+"""Plans of collective reads and writes: transfers between ranks and aggregators, in rounds."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Protocol
 
 from tisim.actions.script import Script
 
-#: The tag of the data; those of the collectives in between are lower.
+#: Tag of the data; the tags of the collectives in between are lower.
 TAG = 1 << 19
 
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """The hints of MPI for two-phase I/O.
+    """MPI hints for two-phase I/O.
 
-    `cb_nodes`: how many aggregators there are; 0: as many as the library takes. `cb_buffer_size`:
-    bytes of the buffer of an aggregator; 0: those of the library. `cb_read`, `cb_write`:
-    ``enable``, ``disable`` or ``automatic``: as the library decides.
+    `cb_nodes`: number of aggregators; 0 for the library's choice. `cb_buffer_size`: bytes of an
+    aggregator's buffer; 0 for the library's default. `cb_read`, `cb_write`: ``enable``,
+    ``disable`` or ``automatic`` (the library decides).
     """
 
     cb_nodes: int = 0
@@ -32,9 +32,9 @@ class Hints:
 
 @dataclass(frozen=True, slots=True)
 class Striping:
-    """How a file lies on servers.
+    """Striping of a file over servers.
 
-    `unit`: bytes in a row on one server. `count`: servers of the file.
+    `unit`: bytes of a stripe. `count`: servers of the file.
     """
 
     unit: int
@@ -52,14 +52,14 @@ class Request:
     writes
         True for a write.
     placement
-        A number of each rank that is equal for ranks of one host.
+        A number per rank that identifies its host.
     hints
-        The hints of the user.
+        The user's hints.
     striping
-        Of the file, where the library has a driver for its file system; None: it has none.
+        Striping of the file; None if the library has no driver for its file system.
     pieces
-        Offsets and sizes of the pieces of each rank's part, where views leave holes in some;
-        empty: each part is one piece.
+        Offsets and sizes of the pieces of each rank's part, if views leave holes; empty if
+        each part is one piece.
     """
 
     offsets: Sequence[int]
@@ -83,7 +83,7 @@ class Request:
 
 
 class Plan(Protocol):
-    """How the ranks carry out a request."""
+    """The execution of a request by its ranks."""
 
     def write(self, script: Script) -> None:
         """Write the schedule of the script's rank."""
@@ -105,8 +105,8 @@ class Independent:
 class Round:
     """The part of one aggregator in one round.
 
-    `begin`, `end` are the bytes of the file that its buffer holds. `pieces`: parts in the buffer:
-    begin, end, rank.
+    `begin`, `end` delimit the bytes of the file in its buffer. `pieces`: parts in the buffer as
+    (begin, end, rank).
     """
 
     begin: int = 0
@@ -114,14 +114,14 @@ class Round:
     pieces: list[tuple[int, int, int]] = field(default_factory=list)
 
     def sizes(self) -> list[tuple[int, int]]:
-        """How many bytes each rank has in the buffer: one message, whatever its pieces."""
+        """Bytes of each rank in the buffer: one message per rank, whatever its pieces."""
         found: dict[int, int] = {}
         for begin, end, rank in self.pieces:
             found[rank] = found.get(rank, 0) + end - begin
         return list(found.items())
 
     def runs(self) -> list[tuple[int, int]]:
-        """Bytes in a row that the pieces cover: begin and end of each run."""
+        """Contiguous ranges that the pieces cover: begin and end of each."""
         found: list[tuple[int, int]] = []
         for begin, end, _ in sorted(self.pieces):
             if found and begin <= found[-1][1]:
@@ -133,20 +133,20 @@ class Round:
 
 @dataclass(slots=True)
 class Rounds:
-    """The rounds of all aggregators, and what each other rank has in them.
+    """The rounds of all aggregators, and the data of the other ranks in them.
 
     Attributes
     ----------
     aggregators
         Ranks; several domains may have the same one.
     of_aggregator
-        The rounds of each aggregator, by its rank.
+        Rounds of each aggregator, by its rank.
     of_rank
-        Of each rank and round the aggregators it exchanges data with, and how many bytes.
+        Aggregators and bytes that a rank exchanges in a round, by (rank, round).
     count
-        Rounds of the aggregator that has most.
+        Largest number of rounds of an aggregator.
     pieces
-        How many pieces of each rank an aggregator's part of the file has.
+        Number of pieces of each rank in an aggregator's part of the file.
     """
 
     aggregators: Sequence[int]
@@ -159,10 +159,10 @@ class Rounds:
     def add(
         self, aggregator: int, rounds: list[Round], pieces: Sequence[tuple[int, int, int]]
     ) -> None:
-        """Take the rounds of an aggregator.
+        """Add the rounds of an aggregator.
 
-        `aggregator` is its rank. `rounds`: with the pieces of each. `pieces`: those of its part of
-        the file, before rounds cut them: begin, end, rank.
+        `aggregator` is its rank. `rounds` have their pieces. `pieces`: the pieces of its part of
+        the file as (begin, end, rank), before they are cut at rounds.
         """
         self.of_aggregator[aggregator] = rounds
         self.pieces[aggregator] = Counter(rank for _, _, rank in pieces)
@@ -175,11 +175,11 @@ class Rounds:
                 self.of_rank.setdefault((rank, number), []).append((aggregator, size))
 
     def numbers(self, rank: int) -> list[int]:
-        """The rounds in which a rank does something: few of those of many ranks."""
+        """Return the rounds in which a rank takes part; with many ranks, few of all rounds."""
         return sorted(self._numbers.get(rank, ()))
 
     def round_of(self, rank: int, number: int) -> Round | None:
-        """The part of a rank as an aggregator in a round; None if it has none."""
+        """Return the part of a rank as an aggregator in a round; None if it has none."""
         rounds = self.of_aggregator.get(rank, ())
         return rounds[number] if number < len(rounds) and rounds[number].pieces else None
 
@@ -191,7 +191,7 @@ class Rounds:
         writes: bool,
         before_sending: Callable[[], None] = lambda: None,
     ) -> list[int]:
-        """Begin the messages of one round: to the aggregators if it `writes`, or from them.
+        """Start the messages of a round: to the aggregators if it `writes`, else from them.
 
         Returns the requests. `before_sending` is called after the receives are posted.
         """
@@ -199,7 +199,7 @@ class Rounds:
         own = self.round_of(script.rank, number)
         mine = own.sizes() if own else []
         receives, sends = (mine, theirs) if writes else (theirs, mine)
-        me = script.rank  # whose own data stay in its memory
+        me = script.rank  # its own data stay in its memory
         requests = [script.irecv(rank, size, TAG) for rank, size in receives if rank != me]
         before_sending()
         requests += [script.isend(rank, size, TAG) for rank, size in sends if rank != me]
@@ -207,7 +207,7 @@ class Rounds:
 
 
 def fill(rounds: list[Round], pieces: Sequence[tuple[int, int, int]], capacity: int) -> None:
-    """Add pieces to rounds of so many bytes of data each, and cut them where a round is full."""
+    """Add pieces to rounds of `capacity` bytes of data, cutting them where a round is full."""
     room = 0
     if rounds:
         room = capacity - sum(end - begin for begin, end, _ in rounds[-1].pieces)
@@ -224,10 +224,9 @@ def fill(rounds: list[Round], pieces: Sequence[tuple[int, int, int]], capacity: 
 
 
 class Parts:
-    """The pieces of ranks that want something, by their offsets.
+    """All non-empty pieces of a request, sorted by offset.
 
-    `request` is the parts. `begin`, `end` are the first byte that is wanted, and behind the last
-    one; both 0 if none is.
+    `begin` is the first requested byte, `end` is past the last one; both are 0 if there are none.
     """
 
     def __init__(self, request: Request) -> None:
@@ -243,9 +242,9 @@ class Parts:
         self.end = self._ends[-1] if found else 0
 
     def within(self, begin: int, end: int) -> list[tuple[int, int, int]]:
-        """Their pieces between two places of the file: begin, end, rank.
+        """Return the pieces in the range from `begin` to `end` (exclusive) as (begin, end, rank).
 
-        `begin`, `end` are the places, in bytes; `end` is behind the last byte.
+        Pieces are cut at the limits of the range.
         """
         pieces = []
         for at in range(bisect_right(self._ends, begin), len(self._parts)):

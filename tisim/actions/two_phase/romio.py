@@ -1,4 +1,4 @@
-"""Two-phase I/O as ROMIO does it: MPICH's MPI-IO, and one of Open MPI's (``io romio321``).
+"""Two-phase I/O of ROMIO: MPICH's MPI-IO, and one of Open MPI's (``io romio321``).
 
 From the sources of ROMIO in MPICH 4: the generic collective reads and writes
 (``ADIOI_GEN_ReadStridedColl``, ``ADIOI_GEN_WriteStridedColl``) with the hints of ``ad_hints.c``.
@@ -27,16 +27,16 @@ _COUNT = 4  # bytes of a count
 
 
 def write_parts(script: Script) -> None:
-    """Write how ranks learn of all parts: two allgathers, of the first and last offsets."""
+    """Write the exchange of parts: two allgathers, of the first and last offsets."""
     for _ in range(2):
         script.chosen("allgather")(script, 1, _OFFSET, 1, _OFFSET)
 
 
 def plan_of(request: Request) -> Plan:
-    """How ROMIO carries out a request.
+    """Return ROMIO's plan for a request.
 
-    Unless the hint is ``enable``, ranks whose parts follow each other in their order read and
-    write by themselves.
+    Unless the hint is ``enable``, ranks whose parts follow each other in rank order read and
+    write independently.
     """
     hint = request.hints.cb_write if request.writes else request.hints.cb_read
     if hint == "disable" or (hint == "automatic" and not is_interleaved(request)):
@@ -46,11 +46,11 @@ def plan_of(request: Request) -> Plan:
 
 
 def is_interleaved(request: Request) -> bool:
-    """True if the parts of ranks do not follow each other in the order of ranks."""
+    """True if the parts of the ranks do not follow each other in rank order."""
     last_end = None
     for rank, offset in enumerate(request.offsets):
         last, size = request.pieces_of(rank)[-1]
-        end = last + size - 1  # the last byte, before the first one of an empty part
+        end = last + size - 1  # the last byte; one before the first of an empty part
         if last_end is not None and offset < last_end and offset <= end:
             return True
         last_end = end
@@ -58,7 +58,7 @@ def is_interleaved(request: Request) -> bool:
 
 
 def aggregators(request: Request) -> list[int]:
-    """The first rank on each host, in the order of ranks; with cb_nodes the first so many."""
+    """The first rank on each host, in rank order; at most `cb_nodes` of them if given."""
     first: dict[int, int] = {}
     for rank, host in enumerate(request.placement):
         first.setdefault(host, rank)
@@ -67,10 +67,10 @@ def aggregators(request: Request) -> list[int]:
 
 
 def domain_ends(begin: int, end: int, number: int, unit: int) -> list[int]:
-    """Where the domains of aggregators end: evenly, or at the ends of stripes that are nearest.
+    """Ends of the aggregators' domains: evenly spaced, or moved to the nearest stripe ends.
 
-    `begin`, `end` are the first byte that is wanted, and behind the last one. `number` is the
-    number of aggregators. `unit`: bytes of a stripe; 0: the file has none.
+    `begin` is the first requested byte, `end` is past the last one. `number` is the number of
+    aggregators. `unit`: bytes of a stripe; 0 if the file has none.
     """
     domain = -(-(end - begin) // number)
     ends = [begin + domain * (place + 1) for place in range(number)]
@@ -80,7 +80,7 @@ def domain_ends(begin: int, end: int, number: int, unit: int) -> list[int]:
 
 
 def _rounds(request: Request) -> Rounds | None:
-    """Divide the bytes between the first and the last one that is wanted; None: none is."""
+    """Divide the range of requested bytes among the aggregators; None if it is empty."""
     parts = Parts(request)
     if parts.end == 0:
         return None
@@ -107,10 +107,9 @@ def _rounds(request: Request) -> Rounds | None:
 
 @dataclass(frozen=True, slots=True)
 class TwoPhase:
-    """Rounds of ROMIO: the sizes of an exchange by an alltoall, then the data.
+    """Rounds of ROMIO: an alltoall of the sizes of an exchange, then the data.
 
-    An aggregator writes its whole buffer. If no rank writes some of it, it reads the buffer before
-    (data sieving).
+    An aggregator writes its whole buffer. If the buffer has holes, it is read first (data sieving).
     """
 
     request: Request
@@ -119,7 +118,7 @@ class TwoPhase:
     def write(self, script: Script) -> None:
         """Write the schedule of the script's rank."""
         self.send_pieces_to_aggregators(script)
-        script.chosen("allreduce")(script, 1, _COUNT)  # how many rounds there are
+        script.chosen("allreduce")(script, 1, _COUNT)  # the number of rounds
         for number in range(self.rounds.count):
             if self.request.writes:
                 script.chosen("alltoall")(script, 1, _COUNT, 1, _COUNT)
@@ -130,14 +129,14 @@ class TwoPhase:
             self.wait_for_all(script)
 
     def wait_for_all(self, script: Script) -> None:
-        """Nobody goes on before all is written."""
+        """Synchronise all ranks after the last write."""
         if len(self.rounds.aggregators) == 1:
             script.chosen("bcast")(script, 1, _COUNT, self.rounds.aggregators[0])
         else:
             script.chosen("allreduce")(script, 1, _COUNT)
 
     def send_pieces_to_aggregators(self, script: Script) -> None:
-        """How many pieces each rank has for each aggregator, then the offsets and lengths."""
+        """Exchange each rank's number of pieces per aggregator, then their offsets and lengths."""
         script.chosen("alltoall")(script, 1, _COUNT, 1, _COUNT)
         me = script.rank
         others = self.rounds.pieces.get(me, Counter[int]())
