@@ -1,4 +1,4 @@
-"""Configurations: the one table of parameters, and the values that a user gives them."""
+"""Configurations: the table of parameters, and the values that a user gives them."""
 
 from tisim.config.configuration import Config, ConfigLike
 

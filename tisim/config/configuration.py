@@ -26,7 +26,7 @@ _ITEM = re.compile(r"\s*(?:--cfg=)?([A-Za-z0-9_/-]+)\s*([:=])(.*)", re.DOTALL)
 
 
 class PlacedOption(Protocol):
-    """An option and where it is written: `line` of `file`."""
+    """An option and its location: `line` of `file`."""
 
     @property
     def key(self) -> str: ...
@@ -52,13 +52,12 @@ class Config:
     warnings
         Warnings for the user.
     ignored
-        The options that are set and have no effect on a replay.
+        The options that are set but have no effect on a replay.
 
     Raises
     ------
     InputError
-        If an option does not exist (the message names similar ones) or a value is not one that
-        the option accepts.
+        If an option does not exist (the message names similar ones) or does not accept its value.
 
     Examples
     --------
@@ -78,10 +77,10 @@ class Config:
 
     @classmethod
     def from_items(cls, items: Iterable[str]) -> Config:
-        """Options as ``KEY=VALUE`` or, as SimGrid writes them, ``KEY:VALUE``; later ones win.
+        """Read options as ``KEY=VALUE`` or, in SimGrid's form, ``KEY:VALUE``; later ones win.
 
-        A ``KEY:VALUE`` may hold several, separated by blanks or commas, and begin with
-        ``--cfg=``.
+        A ``KEY:VALUE`` item may contain several options, separated by blanks or commas, and begin
+        with ``--cfg=``.
         """
         options: dict[str, str] = {}
         for item in items:
@@ -93,9 +92,9 @@ class Config:
 
     @classmethod
     def from_platform(cls, items: Iterable[PlacedOption]) -> Config:
-        """The options of a platform's ``<config>`` (`Platform.config_items`).
+        """Read the options of a platform's ``<config>`` (`Platform.config_items`).
 
-        An unknown option becomes a warning; a bad value is an error with its file and line.
+        An unknown option becomes a warning; an invalid value is an error with its file and line.
         """
         config = cls()
         for item in items:
@@ -112,12 +111,12 @@ class Config:
         return config
 
     def merged(self, stronger: Config) -> Config:
-        """These options, and those of `stronger` in the place of equal ones.
+        """Return these options, overridden by those of `stronger`.
 
         Raises
         ------
         InputError
-            If the two together make no sense.
+            If the two are inconsistent together.
         """
         result = Config()
         replaced = {*stronger._values, *(SAME_TABLE.get(key, key) for key in stronger._values)}
@@ -151,7 +150,7 @@ class Config:
         return isinstance(key, str) and canonical(key) in self._values
 
     def __getitem__(self, key: str) -> Value:
-        """The value of an option, in any spelling; its default if it is not set."""
+        """Return the value of an option, in any spelling; its default if it is not set."""
         return self._value(_known(key).key)
 
     def _value(self, key: str) -> Value:
@@ -166,7 +165,7 @@ class Config:
         return _default(key, self._model)
 
     def _shares_tables(self, key: str) -> bool:
-        # SimGrid 3.32 reads smpi/bw-factor and smpi/lat-factor in the SMPI model only.
+        # SimGrid 3.32 reads smpi/bw-factor and smpi/lat-factor only in the SMPI model.
         return self._model == _SMPI or not key.startswith("network/")
 
     def __iter__(self) -> Iterator[str]:
@@ -186,14 +185,14 @@ class Config:
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """The options that are set and have no effect on a replay."""
+        """The options that are set but have no effect on a replay."""
         unused = {key for key in self._values if not PARAMETERS[key].used}
         if self._model != _SMPI:
             unused |= _names_of_smpi()
         return tuple(key for key in self._values if key in unused)
 
     def as_dict(self) -> dict[str, bool | int | float | str]:
-        """Every option that can change a result, by its canonical name, with defaults; for JSON."""
+        """Return all options that can change a result, by canonical name, with defaults (JSON)."""
         values: dict[str, bool | int | float | str] = {}
         for key, option in PARAMETERS.items():
             if option.used and option.changes_results and key not in _names_of_smpi():
@@ -203,12 +202,12 @@ class Config:
         return values
 
     def value_of(self, parameter: Parameter[Value]) -> Value:
-        """The value that a replay uses: that of SMPI's own name, where its model reads that."""
+        """Return the value that a replay uses; the SMPI model reads it under SMPI's own name."""
         reads_own = parameter.smpi_key and self._model == _SMPI
         return self._value(parameter.smpi_key if reads_own else parameter.key)
 
 
-#: The types that are accepted as a configuration.
+#: Types that are accepted as a configuration.
 ConfigLike = Config | Mapping[str, object] | None
 
 

@@ -1,4 +1,4 @@
-"""The kinds of values that parameters have, and how they are read from text.
+"""The kinds of values of parameters, and their parsers.
 
 Tables depend on the size of a message. ``65536:0.9;1420:0.6;0:0.4`` is a table of factors: boundary
 in bytes, then the value for sizes above it. ``0:1us:2e-10;1420:5us:0`` is a table of overheads:
@@ -19,16 +19,16 @@ from tisim.support.quantities import parse_bandwidth, parse_size, parse_time
 
 @dataclass(frozen=True, slots=True)
 class StepTable:
-    """A factor that changes where the size exceeds a boundary."""
+    """Step function of the message size: a factor that changes at each boundary."""
 
     boundaries: tuple[float, ...] = ()  # in bytes, increasing
-    values: tuple[float, ...] = ()  # the factor for sizes above each boundary, up to the next one
-    # The factor for sizes up to the first boundary (SimGrid 3.32, ``network_smpi.cpp``: 1).
+    values: tuple[float, ...] = ()  # factor for sizes above each boundary, up to the next one
+    # Factor for sizes up to the first boundary (SimGrid 3.32, ``network_smpi.cpp``: 1).
     first: float = 1.0
 
     @classmethod
     def constant(cls, value: float) -> StepTable:
-        """The same factor for every size."""
+        """Return a table with the same factor for every size."""
         return cls(first=value)
 
     @classmethod
@@ -45,7 +45,7 @@ class StepTable:
         )
 
     def at(self, size: float) -> float:
-        """The factor for a message of `size` bytes."""
+        """Return the factor for a message of `size` bytes."""
         position = bisect_left(self.boundaries, size)
         return self.values[position - 1] if position else self.first
 
@@ -58,13 +58,13 @@ class StepTable:
 
 @dataclass(frozen=True, slots=True)
 class OverheadTable:
-    """Seconds that a call takes: base + per_byte * size of the row that the size falls in."""
+    """Duration of a call in seconds: base + per_byte * size, in the row for the size."""
 
-    # In bytes, increasing. Sizes up to the first boundary take the first row (SimGrid 3.32,
+    # In bytes, increasing. Sizes up to the first boundary use the first row (SimGrid 3.32,
     # ``smpi_host.cpp``).
     boundaries: tuple[float, ...] = ()
     base: tuple[float, ...] = ()  # in seconds
-    per_byte: tuple[float, ...] = ()  # in seconds a byte
+    per_byte: tuple[float, ...] = ()  # in seconds per byte
 
     @classmethod
     def parse(cls, text: str) -> OverheadTable:
@@ -81,11 +81,11 @@ class OverheadTable:
 
     @property
     def takes_time(self) -> bool:
-        """True if some size takes any time."""
+        """True if the overhead of some size is not zero."""
         return any(self.base) or any(self.per_byte)
 
     def at(self, size: float) -> float:
-        """Seconds for a message of `size` bytes."""
+        """Return the seconds for a message of `size` bytes."""
         if not self.boundaries:
             return 0.0
         row = max(bisect_left(self.boundaries, size) - 1, 0)
@@ -107,7 +107,7 @@ def _number(text: str, what: str = "it") -> float:
 
 
 def _rows(text: str, columns: int) -> list[tuple[float, list[str]]]:
-    """Rows of a table in the order of their boundaries."""
+    """Parse the rows of a table, sorted by boundary."""
     rows: dict[float, list[str]] = {}
     for part in text.split(";"):
         words = [word.strip() for word in part.split(":") if word.strip()]
@@ -134,7 +134,7 @@ class ValueKind(Generic[_ValueT]):
 
     name: str  # name of the kind in the documentation
     unit: str  # unit of the value, and of numbers written without one; empty for none
-    # Turns text into the value; raises `InputError` for any other text.
+    # Parses the value; raises `InputError` for invalid text.
     read: Callable[[str], _ValueT]
 
 
@@ -163,7 +163,7 @@ def _read_bytes(text: str) -> int:
 
 
 def _whole(number: int, text: str) -> int:
-    """A number that the core can hold."""
+    """Return `number` if the core can represent it."""
     if number >= 1 << 63:
         raise InputError(f"it must be below 2^63, not {text!r}")
     return number

@@ -1,4 +1,4 @@
-"""One row of the table of parameters, and the records whose fields are such rows."""
+"""The rows of the table of parameters, and the records whose fields are such rows."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ _ValueT = TypeVar("_ValueT", bound=Value, covariant=True)
 class Parameter(Generic[_ValueT]):
     """One row of the table."""
 
-    key: str  # its name in SimGrid 3.32 or later, or in tisim
+    key: str  # name in SimGrid 3.32 or later, or in tisim
     kind: ValueKind[_ValueT]  # kind of the value
-    default: str  # as a user would write it
+    default: str  # in the user's notation
     _: KW_ONLY
-    # The defaults of the network models that have another one.
+    # Defaults of network models that differ from `default`.
     by_model: Mapping[str, str] = field(default_factory=dict)
-    choices: tuple[str, ...] = ()  # the values of a choice
-    unit: str = ""  # unit of the value, where the kind has none
-    # Other names that SimGrid has had for it, apart from ``_`` in the place of ``-``.
+    choices: tuple[str, ...] = ()  # allowed values of a choice
+    unit: str = ""  # unit of the value, if the kind has none
+    # Other names in versions of SimGrid, apart from ``_`` in place of ``-``.
     spellings: tuple[str, ...] = ()
-    smpi_key: str = ""  # the name under which the SMPI model reads it, if that is another one
-    above_zero: bool = False  # whether zero is refused
-    at_most: float = inf  # of a number
-    # True if it has an effect on a replay. If it has none and has a default, other values would
-    # change SimGrid's results and are worth a warning.
+    smpi_key: str = ""  # name under which the SMPI model reads it, if different
+    above_zero: bool = False  # whether zero is rejected
+    at_most: float = inf  # upper bound of a number
+    # Whether it affects a replay. If it does not but has a default, other values would change
+    # SimGrid's results and cause a warning.
     used: bool = True
-    changes_results: bool = True  # whether it can change what a replay predicts
-    # True if the core has a field for it (`tisim._core.Model`), named like its record's.
+    changes_results: bool = True  # whether it can change the prediction of a replay
+    # Whether the core has a field for it (`tisim._core.Model`), named like the record's.
     core: bool = True
 
     def read(self, written: object) -> _ValueT:
-        """The value that a user wrote as text, as a number, a boolean or a table.
+        """Parse a value that the user gave as text, a number, a boolean or a table.
 
         Raises `InputError` if the parameter does not accept it; the message says what it accepts.
         """
@@ -56,12 +56,12 @@ class Parameter(Generic[_ValueT]):
             raise InputError(f"option {self.key}: {error.message}") from None
 
     def default_for(self, network_model: str) -> _ValueT:
-        """Its default in a network model."""
+        """Return the default in a network model."""
         return self.read(self.by_model.get(network_model, self.default))
 
 
 def row(parameter: Parameter[_T]) -> _T:
-    """Declare a field of a record as a row of the table; the field's default is the row's."""
+    """Declare a field of a record as a row of the table, with the row's default."""
     value: _T = field(default=parameter.read(parameter.default), metadata={"parameter": parameter})
     return value
 
@@ -70,13 +70,13 @@ class Values(Protocol):
     """The values of parameters (`tisim.Config`)."""
 
     def value_of(self, parameter: Parameter[Value]) -> Value:
-        """The value that a replay uses."""
+        """Return the value that a replay uses."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Parameters that belong together, each a field."""
+    """A group of parameters, each a field."""
 
     def __post_init__(self) -> None:
         for name, parameter in self.parameters():
@@ -84,7 +84,7 @@ class Record:
 
     @classmethod
     def parameters(cls) -> tuple[tuple[str, Parameter[Value]], ...]:
-        """Each field with its row of the table."""
+        """Return the fields with their rows of the table."""
         rows = _ROWS.get(cls)
         if rows is None:
             rows = tuple((f.name, f.metadata["parameter"]) for f in dataclasses.fields(cls))
@@ -93,12 +93,12 @@ class Record:
 
     @classmethod
     def from_config(cls, config: Values) -> Self:
-        """The record of a configuration."""
+        """Create the record from a configuration."""
         make: Callable[..., Self] = cls
         return make(**{name: config.value_of(parameter) for name, parameter in cls.parameters()})
 
     def core_values(self) -> dict[str, Value]:
-        """The core's values of this record, by the names of the core's fields."""
+        """Return the values of this record that the core takes, by the core's field names."""
         return {name: getattr(self, name) for name, row_of in self.parameters() if row_of.core}
 
 

@@ -1,8 +1,8 @@
 """The table of parameters: name, unit, default and choices of each.
 
-What each means stands in `docs/configuration.md`, whose tables a test compares with this one. A
-parameter of the core is a field of one of the records. To add one, add its row to the record, its
-field to `core/platform/model.hpp`, and its use. The options that a replay does not use are in
+Their meaning is documented in `docs/configuration.md`, whose tables a test compares with this one.
+A parameter of the core is a field of one of the records. To add one, add its row to the record, its
+field to `core/platform/model.hpp`, and its use. Options that a replay does not use are in
 `tisim.config.unused`.
 """
 
@@ -34,12 +34,12 @@ from tisim.support.similar import similar
 
 @dataclass(frozen=True, slots=True)
 class NetworkModel(Record):
-    """How a message of some size crosses a route.
+    """Model of the transfer of a message over a route.
 
     A message of s bytes first waits ``latency_factor(s) * latency``. Its bytes then move at
     ``bandwidth_factor(s)`` times its share of the links. Shares are max-min fair with the weight
     ``1 / (latency + sum of weight_s / bandwidth over the links)`` and at most
-    ``min(least bandwidth, tcp_gamma / (2 * latency))`` (SimGrid 3.32, ``network_cm02.cpp``;
+    ``min(smallest bandwidth, tcp_gamma / (2 * latency))`` (SimGrid 3.32, ``network_cm02.cpp``;
     Velho and Legrand, SimuTools 2009). The defaults of the models are those of SimGrid 3.32 and
     4.1. SMPI: Clauss et al., IPDPS 2011, factors measured on Stampede; LV08: Velho and Legrand,
     SimuTools 2009; CM02: Casanova and Marchal, INRIA 2002; raw: size / bandwidth + latency.
@@ -105,9 +105,9 @@ class NetworkModel(Record):
 
 @dataclass(frozen=True, slots=True)
 class Overheads(Record):
-    """Overheads of the calls on a host, by the size of the message in bytes.
+    """Overheads of the calls on a host, by message size in bytes.
 
-    A host's property of the parameter's name wins over the configuration.
+    A host property with the parameter's name overrides the configuration.
     """
 
     send: OverheadTable = row(Parameter("smpi/os", OVERHEADS, "0:0:0"))
@@ -117,11 +117,11 @@ class Overheads(Record):
 
 @dataclass(frozen=True, slots=True)
 class Protocol(Record):
-    """How MPI messages and calls behave (SimGrid 3.32, ``smpi_request.cpp``).
+    """Behaviour of MPI messages and calls (SimGrid 3.32, ``smpi_request.cpp``).
 
-    Messages below `eager_threshold` are sent at once; those below `detached_threshold` let the
-    sender go on at once and start when the receive is posted; larger ones hold the sender until
-    they have arrived (Bedaride et al., PMBS 2013).
+    Messages below `eager_threshold` are sent at once; those below `detached_threshold` do not block
+    the sender and start when the receive is posted; larger ones block the sender until they have
+    arrived (Bedaride et al., PMBS 2013).
     """
 
     eager_threshold: int = row(
@@ -182,18 +182,18 @@ class Protocol(Record):
 
     @property
     def synchronised(self) -> frozenset[str]:
-        """Collectives before which all ranks wait for one another."""
+        """Collectives before which all ranks synchronise."""
         return SYNCHRONISED if self.barrier_collectives else frozenset()
 
 
-#: Before these `barrier_collectives` makes all ranks wait for one another.
+#: Collectives before which `barrier_collectives` synchronises all ranks.
 SYNCHRONISED: Final = frozenset(
     {"bcast", "gather", "gatherv", "scatter", "scatterv", "reduce", "scan", "exscan"}
 )
 
 
 def check_thresholds(eager: int, detached: int) -> None:
-    """Check that the two thresholds of the protocol, in bytes, are consistent."""
+    """Check that the protocol's two thresholds (bytes) are consistent."""
     if not 0 <= eager <= detached:
         raise InputError(
             f"smpi/async-small-thresh ({eager}) must not be above "
@@ -203,9 +203,9 @@ def check_thresholds(eager: int, detached: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CpuModel(Record):
-    """How computations progress on a host of c cores of s flop/s.
+    """Progress of computations on a host of c cores of s flop/s.
 
-    Each runs at s at most; all together at c * s, max-min fairly (SimGrid 3.32,
+    Each runs at s at most, all together at c * s, shared max-min fairly (SimGrid 3.32,
     ``cpu_cas01.cpp``).
     """
 
@@ -229,7 +229,7 @@ _HINTS: Final = ("automatic", "enable", "disable")
 
 @dataclass(frozen=True, slots=True)
 class CollectiveFiles(Record):
-    """How the ranks of a collective read or write of a file work together."""
+    """Execution of collective reads and writes of files."""
 
     way: str = row(
         Parameter(
@@ -254,7 +254,7 @@ class CollectiveFiles(Record):
     ind_wr_buffer_size: int = row(Parameter("tisim/ind-wr-buffer-size", BYTES, "512KiB"))
 
     def model_fields(self) -> dict[str, int]:
-        """The core's fields, which depend on several options."""
+        """Return the core's fields that depend on several options."""
 
         def sieve(hint: str, size: int) -> int:
             sieves = hint == "enable" or (hint == "automatic" and self.way == "romio")
@@ -268,14 +268,14 @@ class CollectiveFiles(Record):
         }
 
 
-#: The operations whose algorithm an option ``smpi/<operation>`` chooses.
+#: Operations whose algorithm is chosen by an option ``smpi/<operation>``.
 _OPERATIONS: Final = (
     "allgather allgatherv allreduce alltoall alltoallv barrier bcast exscan gather gatherv reduce"
     " reduce_scatter scan scatter scatterv"
 )
 OPERATIONS: Final = tuple(_OPERATIONS.split())
 
-#: The selector, and the option of each operation.
+#: Options of the selector and of each operation.
 COLLECTIVES: Final[tuple[Parameter[Value], ...]] = (
     Parameter("smpi/coll-selector", TEXT, "default"),
     *(
@@ -290,7 +290,7 @@ COLLECTIVES: Final[tuple[Parameter[Value], ...]] = (
 )
 
 
-# All parameters by their names, and the other names that SimGrid has had for them
+# All parameters by name, including the other names that SimGrid has had for them
 
 RECORDS: Final[tuple[type[Record], ...]] = (
     NetworkModel,
@@ -308,7 +308,7 @@ def _rows() -> list[Parameter[Value]]:
 
 #: Every parameter, by its key.
 PARAMETERS: Final[dict[str, Parameter[Value]]] = {}
-#: The two names of one table: SimGrid 4 renamed the options, SimGrid 3 has both.
+#: Maps the two names of a table to each other: SimGrid 4 renamed the options, SimGrid 3 has both.
 SAME_TABLE: Final[dict[str, str]] = {}
 for _parameter in _rows():
     PARAMETERS[_parameter.key] = _parameter
@@ -319,19 +319,19 @@ for _parameter in _rows():
         SAME_TABLE[_parameter.key] = _parameter.smpi_key
         SAME_TABLE[_parameter.smpi_key] = _parameter.key
 
-# SimGrid wrote "_" where it writes "-" now.
+# Older versions of SimGrid write "_" in place of "-".
 _SPELLINGS: Final = {key.replace("_", "-"): key for key in PARAMETERS} | {
     spelling: parameter.key for parameter in PARAMETERS.values() for spelling in parameter.spellings
 }
 
 
 def canonical(key: str) -> str | None:
-    """The name of an option in any of its historical spellings, None if there is none."""
+    """Return the canonical name of an option in any historical spelling; None if unknown."""
     return _SPELLINGS.get(key.strip().replace("_", "-"))
 
 
 def suggestion(key: str) -> str:
-    """The known names that look like `key`, for the message of an error."""
+    """Suggest known names that resemble `key`, for an error message."""
     close = similar(key.replace("_", "-"), _SPELLINGS, most=3)
     names = list(dict.fromkeys(_SPELLINGS[name] for name in close))
     return f"; did you mean {' or '.join(names)}?" if names else ""

@@ -1,7 +1,7 @@
 """The rows of the table that no replay uses.
 
-These options are accepted, so that a platform or a command line written for SimGrid can be used as
-it is. Every option of "Configuring SimGrid", versions 3.32 and 4.1, is known.
+These options are accepted so that a platform or a command line written for SimGrid works unchanged.
+Every option of "Configuring SimGrid", versions 3.32 and 4.1, is known.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _unused(
     return Parameter(key, kind, default, choices=choices, spellings=spellings, used=False)
 
 
-# Options that a replay has no use for; the page says why.
+# Options without effect on a replay; docs/configuration.md explains why.
 _EXPLAINED: Final = """
 network/maxmin-selective-update bmf/max-iterations bmf/precision precision/bmf
 smpi/IB-penalty-factors network/coordinates coordinates ns3/NetworkModel ns3/TcpModel ns3/seed
@@ -34,8 +34,8 @@ smpi/map smpi/replay smpi/trace-call-location smpi/trace-call-use-absolute-path
 smpi/plugin/lb/migration-frequency
 """
 
-# They are about how SimGrid executes, debugs, traces or verifies programs, or about disks and
-# virtual machines.
+# Options that control how SimGrid executes, debugs, traces or verifies programs, or that concern
+# disks and virtual machines.
 _LISTED: Final = """
 clean-atexit cmonkey/host cmonkey/link cmonkey/pid cmonkey/tell cmonkey/time contexts/factory
 contexts/guard-size contexts/nthreads contexts/parallel-threshold contexts/stack-size
