@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class CallingRank(Protocol):
-    """A rank that processes act as (`tisim.kernel.MpiRank`)."""
+    """A rank that is driven by processes (`tisim.kernel.MpiRank`)."""
 
     index: int
     number: int
     host: str
 
     def returned(self) -> int | None:
-        """The value of the call that has just ended."""
+        """Return the value of the call that has just ended."""
         ...
 
 
@@ -39,18 +39,18 @@ class CoreEnvironment(simpy.Environment, ABC):
     Parameters
     ----------
     driver
-        The simulation; what it is in the middle of goes on here.
+        The simulation, which continues from its current state.
     stop
-        Why it stopped, when that has not been answered yet.
+        Reason why it stopped, if not handled yet.
     """
 
     def __init__(self, driver: Driver, stop: Stop | None = None) -> None:
         super().__init__(driver.core.now)
         self._driver = driver
         self._core = driver.core
-        # The event and the kind of each activity.
+        # Event and description of each activity.
         self._activities: dict[int, tuple[simpy.Event, str]] = {}
-        # For each rank in a call: the event, and the process that made the call.
+        # For each rank in a call: the event, the rank, and the name of the calling process.
         self._calls: dict[int, tuple[simpy.Event, CallingRank, str]] = {}
         self._jobs: dict[int, tuple[simpy.Event, Callable[[int], object]]] = {}
         self._woken: simpy.Event | None = None
@@ -69,7 +69,7 @@ class CoreEnvironment(simpy.Environment, ABC):
     # The clock
 
     def peek(self) -> float:
-        """The date of the next event, of SimPy or of the core, in seconds."""
+        """Return the date of the next event, of SimPy or of the core, in seconds."""
         if self._woken is not None:
             return self.now
         return min(super().peek(), self._core.next_event())
@@ -80,9 +80,9 @@ class CoreEnvironment(simpy.Environment, ABC):
         Raises
         ------
         EmptySchedule
-            No event is left.
+            If no event is left.
         tisim.SimulationError
-            MPI ranks are left that will never go on, and nothing else happens any more.
+            If no event is left but MPI ranks are still blocked.
         """
         if self._woken is None:
             self._run_core()
@@ -95,11 +95,10 @@ class CoreEnvironment(simpy.Environment, ABC):
             super().step()
 
     def _run_core(self) -> None:
-        """Let the core go on up to SimPy's next event, or until it wakes somebody."""
+        """Run the core up to SimPy's next event, or until it completes something."""
         stop, self._unanswered = self._unanswered, None
         if stop is None:
-            # An urgent event of SimPy's, such as the end of `run(until=...)`, comes before all
-            # others.
+            # An urgent SimPy event, such as the end of `run(until=...)`, precedes all others.
             urgent = bool(self._queue) and self._queue[0][1] < NORMAL
             stop = self._driver.run(super().peek(), including=not urgent)
         self._now = max(self._now, self._core.now)
@@ -133,14 +132,14 @@ class CoreEnvironment(simpy.Environment, ABC):
         self._woken = event
 
     def _deliver(self, event: simpy.Event) -> None:
-        """Run the callbacks of an event now, as SimPy's own `step` does."""
+        """Run the callbacks of an event immediately, as SimPy's own `step` does."""
         self._woken = None
         callbacks, event.callbacks = event.callbacks, None  # type: ignore[assignment]
         for position, callback in enumerate(callbacks):
             try:
                 callback(event)
             except StopSimulation:
-                # The other callbacks follow when the simulation goes on.
+                # The remaining callbacks run when the simulation continues.
                 event.callbacks = callbacks[position + 1 :]
                 self._woken = event
                 raise
@@ -149,14 +148,14 @@ class CoreEnvironment(simpy.Environment, ABC):
 
     @abstractmethod
     def start_action(self) -> None:
-        """Start the custom action that the core asks for."""
+        """Start the custom action requested by the core."""
 
     # Activities
 
     def execute(self, host: str, flops: float) -> simpy.Event:
-        """Compute `flops` on a host; an event that happens at the end.
+        """Compute `flops` on a host; returns an event that triggers at the end.
 
-        It fails with `tisim.errors.ResourceOffError` when the host is off or goes off.
+        It fails with `tisim.errors.ResourceOffError` if the host is off or goes off.
 
         Parameters
         ----------
@@ -171,15 +170,15 @@ class CoreEnvironment(simpy.Environment, ABC):
         return self._started(number, f"the computation on {host}")
 
     def _started(self, number: int, what: str) -> simpy.Event:
-        """The event for the end of an activity of the core."""
+        """Return the event for the end of an activity of the core."""
         event = self.event()
         self._activities[number] = event, what
         return event
 
     def read(self, host: str, file: str, nbytes: float, offset: float = 0) -> simpy.Event:
-        """Read bytes of a file from the disk or file system that holds it; an event for the end.
+        """Read bytes of a file from its disk or file system; returns an event for the end.
 
-        It fails with `tisim.errors.ResourceOffError` when the host, or a server or link that it
+        It fails with `tisim.errors.ResourceOffError` if the host, or a server or link that it
         needs, is off or goes off.
 
         Parameters
@@ -187,17 +186,17 @@ class CoreEnvironment(simpy.Environment, ABC):
         host
             Name of the host.
         file
-            Path from the root, on what is mounted above it; any other name is on the first disk of
-            the host, or on the first file system where the host has none.
+            Absolute path, on the disk or file system mounted above it; any other name is on the
+            first disk of the host, or on the first file system if the host has no disk.
         nbytes
-            Bytes, not negative; of a file system a whole number.
+            Bytes, not negative; a whole number for a file system.
         offset
-            Where in the file, in bytes: this says which servers of a file system have them.
+            Offset in the file, in bytes; it determines the servers of a file system.
         """
         return self._access(host, file, nbytes, offset, writes=False)
 
     def write(self, host: str, file: str, nbytes: float, offset: float = 0) -> simpy.Event:
-        """Write bytes of a file to the disk or file system that holds it; see `read`."""
+        """Write bytes of a file to its disk or file system; see `read`."""
         return self._access(host, file, nbytes, offset, writes=True)
 
     def _access(
@@ -222,10 +221,10 @@ class CoreEnvironment(simpy.Environment, ABC):
         return self._started(number, f"the {verb} of {file} on {host}")
 
     def transfer(self, source: str, destination: str, nbytes: float) -> simpy.Event:
-        """Move bytes from one host to another; an event that happens at the end.
+        """Move bytes from one host to another; returns an event that triggers at the end.
 
-        The transfer is a flow as those of MPI messages are, without their envelope and protocol.
-        It fails with `tisim.errors.ResourceOffError` when a host or link that it uses is off or
+        The transfer is a flow like those of MPI messages, without their envelope and protocol.
+        It fails with `tisim.errors.ResourceOffError` if a host or link that it uses is off or
         goes off.
 
         Parameters
@@ -252,37 +251,37 @@ class CoreEnvironment(simpy.Environment, ABC):
         starts: Sequence[float] = (),
         kills: Mapping[int, float] | None = None,
     ) -> simpy.Event:
-        """Start the ranks of a trace; an event whose value is what `result` makes of them.
+        """Start the ranks of a trace; returns an event whose value is that of `result`.
 
         Parameters
         ----------
         traces
             The core's `TraceSet`.
         hosts
-            Index of the host of each rank.
+            Host index of each rank.
         result
-            Takes the number of the job in the core.
+            Called with the number of the job in the core.
         starts, kills
-            When ranks start and are killed (`tisim.kernel.driver.Driver.add_job`).
+            Dates at which ranks start and are killed (`tisim.kernel.driver.Driver.add_job`).
         """
         return self.watch_job(self._driver.add_job(traces, hosts, starts, kills), result)
 
     def watch_job(self, job: int, result: Callable[[int], object]) -> simpy.Event:
-        """An event for the end of a job that runs already; its value is what `result` makes of it.
+        """Return an event for the end of a running job, whose value is that of `result`.
 
         Parameters
         ----------
         job
             Number of the job in the core.
         result
-            Takes that number.
+            Called with that number.
         """
         event = self.event()
         self._jobs[job] = event, result
         return event
 
     def call(self, rank: CallingRank, post: Callable[[], None]) -> simpy.Event:
-        """Start an MPI call of a rank; an event that happens when the call returns."""
+        """Start an MPI call of a rank; returns an event that triggers when the call returns."""
         post()
         event = self.event()
         process = self.active_process
@@ -290,12 +289,12 @@ class CoreEnvironment(simpy.Environment, ABC):
         return event
 
     def calling(self, rank: CallingRank) -> simpy.Event | None:
-        """The event of the call that a rank is in."""
+        """Return the event of a rank's current call, if any."""
         call = self._calls.get(rank.index)
         return call[0] if call else None
 
     def _doing(self) -> dict[int, str]:
-        """Names of the ranks that do not follow their traces, for the report of a deadlock."""
+        """Names of the ranks driven by processes, for a deadlock report."""
         return {
             index: f"rank {rank.number} on {rank.host}"
             + (f" (process {process})" if process else "")

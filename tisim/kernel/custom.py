@@ -1,4 +1,4 @@
-"""Custom actions: what a trace line starts and a SimPy process carries out."""
+"""Custom actions: started by a trace line, executed by a SimPy process."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from tisim.actions.registry import Action
     from tisim.kernel.core_environment import CoreEnvironment
 
-    # An action under way, see `Action` for its types.
+    # An action in progress; see `Action` for its types.
     Carried = Generator[simpy.Event, Never, object]
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The trace line that an action stands in."""
+    """The trace line of an action."""
 
     words: Sequence[str]
     rank: int
@@ -34,19 +34,19 @@ class Line:
         return f"the action '{words}' of rank {self.rank}, at {self.file}:{self.number}"
 
     def error(self, message: str) -> InputError:
-        """An error about this line."""
+        """Return an error about this line."""
         return InputError(f"action {self.words[0]}: {message}", file=self.file, line=self.number)
 
 
 class CustomActions:
-    """The actions of the user's own that are under way in an environment."""
+    """The user-defined actions in progress in an environment."""
 
     def __init__(self, env: CoreEnvironment) -> None:
         self._env = env
         self._lines: dict[int, Line] = {}
 
     def start(self) -> None:
-        """Start the action that the core asks for."""
+        """Start the action requested by the core."""
         env = self._env
         core, settings = env.driver.core, env.settings
         needed = core.needed_action()
@@ -71,7 +71,7 @@ class CustomActions:
         except Exception as error:
             error.add_note(f"in {line}")
             raise
-        # A call that the action started and did not wait for is part of it all the same.
+        # A call that the action started without waiting for it is still part of the action.
         while (event := self._env.calling(rank)) is not None:
             yield event
         rank.retire(line.words[0])
@@ -79,7 +79,7 @@ class CustomActions:
         self._env.driver.core.resume(rank.index)
 
     def doing(self) -> dict[int, str]:
-        """For each rank that is in an action what it does, for a report."""
+        """Describe the current action of each rank that is in one, for a report."""
         return {
             index: f"{line.file}:{line.number}: rank {line.rank}: in the action "
             f"'{' '.join(line.words)}'"
@@ -88,7 +88,7 @@ class CustomActions:
 
 
 def _fail(process: simpy.Event) -> None:
-    """End the simulation with the error of an action itself, where SimPy would raise a copy."""
+    """End the simulation with the original error of an action; SimPy would raise a copy."""
     if not process.ok:
         error = process.value
         assert isinstance(error, BaseException)
@@ -96,7 +96,7 @@ def _fail(process: simpy.Event) -> None:
 
 
 def _called(action: Action, rank: MpiRank, line: Line) -> Carried:
-    """The generator of an action; an error when the line's words do not fit the function."""
+    """Return the generator of an action; raises if the line's words do not fit the function."""
     try:
         generator = action(rank, *line.words[1:])
     except TypeError as error:

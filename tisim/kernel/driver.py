@@ -1,4 +1,4 @@
-"""Runs the core and answers its questions: routes, and the schedules of collectives."""
+"""Runs the core and serves its requests for routes, disks and schedules of collectives."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ if TYPE_CHECKING:
 class Group:
     """The properties of a communicator that algorithms may use (`tisim.actions.script.Script`)."""
 
-    # placement, order: the host of each rank, and its rank in the world
+    # placement, order: host and world rank of each rank
     placement: Sequence[int]
     order: Sequence[int] | None
-    # By rank the parts of the communicator on which it has exchanged where the ranks are.
+    # By rank: the parts of the communicator on which it has exchanged the placement of ranks.
     surveyed: dict[int, frozenset[int]] = field(default_factory=dict)
 
     def surveyed_by(self, rank: int) -> frozenset[int]:
-        """The parts that a rank has surveyed in earlier calls."""
+        """Return the parts whose placement a rank has exchanged in earlier calls."""
         return self.surveyed.get(rank, frozenset())
 
     def script(self, settings: Settings, rank: int) -> Script:
-        """An empty schedule of a rank."""
+        """Return an empty schedule for a rank."""
         return settings.script(rank, self.placement, self.order, self.surveyed_by(rank))
 
 
 class Progress(Protocol):
-    """Called from time to time with the progress of a simulation."""
+    """Called periodically with the progress of a simulation."""
 
     def __call__(self, simulated_time: float, actions: int, fraction: float, /) -> None:
-        """Simulated seconds, actions done, and the part of the traces that they are."""
+        """Report the simulated seconds, the actions done, and their fraction of the traces."""
         ...
 
 
 class EventConsumer(Protocol):
-    """Takes the events that a simulation logs (`tisim.analysis.timeline.EventCapture`)."""
+    """Consumes the events that a simulation logs (`tisim.analysis.timeline.EventCapture`)."""
 
     def take(self, core: Simulation, /) -> None:
         """Take the events that the simulation has logged so far."""
@@ -55,12 +55,12 @@ class EventConsumer(Protocol):
 
 
 class Launcher(Protocol):
-    """GPUs on which ranks launch (`tisim.gpu.launched.LaunchedGraph`)."""
+    """GPUs on which ranks launch work (`tisim.gpu.launched.LaunchedGraph`)."""
 
     def start(self, driver: Driver, hosts: Sequence[int], /, *, logs: bool) -> None:
-        """Put GPUs on the hosts of ranks, given by their indices, in a new simulation.
+        """Add GPUs to the hosts of the ranks (host indices) in a new simulation.
 
-        `logs`: for `streams`.
+        `logs`: log activities for `streams`.
         """
         ...
 
@@ -74,22 +74,22 @@ class Launcher(Protocol):
         ...
 
     def launch(self, core: Simulation, /) -> None:
-        """Answer the core, which asks for what a rank launches."""
+        """Provide the core with the work that a rank launches."""
         ...
 
     def check(self, core: Simulation, /) -> None:
-        """Raise an error if what was launched did not fit together, or never ended."""
+        """Raise an error if the launched work was inconsistent or never ended."""
         ...
 
 
-# Wall-clock seconds between two checks for Ctrl-C, each with a report of progress.
+# Wall-clock seconds between checks for Ctrl-C, each with a progress report.
 _REPORT_INTERVAL = 0.1
 
 
 class Driver:
-    """One simulation in the core, with everything that the core asks Python for.
+    """One simulation in the core, and the answers to the core's requests.
 
-    `events` takes the events that the core logs, if it logs them.
+    `events` consumes the events that the core logs, if any.
     """
 
     def __init__(self, settings: Settings, progress: Progress | None = None) -> None:
@@ -109,11 +109,11 @@ class Driver:
         starts: Sequence[float] = (),
         kills: Mapping[int, float] | None = None,
     ) -> int:
-        """Start the ranks of a trace (None: ranks that are driven from outside) on hosts.
+        """Start the ranks of a trace (None: driven ranks) on hosts.
 
-        `hosts` has the index of the host of each rank, `starts` the seconds after which each rank
-        starts (all at once when empty), `kills` the seconds after which ranks are killed unless
-        they have finished by then.
+        `hosts` has the host index of each rank, `starts` the seconds after which each rank starts
+        (all at once if empty), `kills` the seconds after which ranks are killed unless they have
+        finished.
         """
         core = self.core
         job = core.add_job(traces, hosts, starts)
@@ -122,10 +122,10 @@ class Driver:
         return job
 
     def run(self, until: float = float("inf"), *, including: bool = True) -> Stop:
-        """Run until something happens that only the caller can answer.
+        """Run until the simulation stops for a reason that the caller must handle.
 
-        `until` is in simulated seconds; `including` says whether events at exactly that time are
-        still processed.
+        `until` is in simulated seconds; with `including`, events at exactly that time are still
+        processed.
         """
         core = self.core
         reported = time.perf_counter()
@@ -155,7 +155,7 @@ class Driver:
                 return stop
 
     def _report_progress(self) -> float:
-        """Report how far the simulation is; the wall-clock time of the report."""
+        """Report the progress of the simulation; returns the wall-clock time of the report."""
         if self._progress is not None:
             reached = self.core.progress()
             self._progress(reached.time, reached.actions, reached.fraction)
@@ -188,14 +188,14 @@ class Driver:
             raise self._at_call(rank, f"{author}, rank {needed.number}, {fault}") from None
 
     def _at_call(self, rank: int, message: str) -> InputError:
-        """An error at the line of a rank's call."""
+        """Return an error with the location of a rank's call."""
         state = self.core.rank_state(rank)
         return InputError(message, file=state.file or None, line=state.line or None)
 
     def _author(self, needed: NeededSchedule, operation: str | None) -> str:
-        """The algorithm that wrote a row of a schedule, for a message.
+        """Describe the algorithm that wrote a row of a schedule, for a message.
 
-        `operation` is that whose algorithm wrote the row for another one; None: there is none.
+        `operation`: the operation whose algorithm wrote the row for another one, if any.
         """
         author = f"the algorithms of {needed.operation}"
         if needed.call is not None:
@@ -219,7 +219,7 @@ class Driver:
         return script
 
     def _plan(self, transfer: int, group: Group) -> Plan:
-        """The plan of a collective read or write, which every rank asks for once."""
+        """Return the plan of a collective read or write, which every rank requests once."""
         known = self._plans.pop(transfer, None)
         if known is None:
             plan = self.settings.plan_transfer(self.core.asked_transfer(), group.placement)
@@ -244,6 +244,6 @@ class Driver:
             raise self._at_call(rank, error.message) from None
 
     def add_route(self, source: int, destination: int) -> None:
-        """Look a route up and hand it to the core; hosts by their indices."""
+        """Look up a route and pass it to the core; hosts are given by index."""
         links, latency = self.settings.routes.route(source, destination)
         self.core.add_route(source, destination, list(links), latency)

@@ -1,4 +1,4 @@
-"""How the ranks of a job used files: sums by rank, by name and by server, bytes over time."""
+"""File accesses of a job's ranks: sums by rank, by file name and by server, bytes over time."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from tisim import _core
 if TYPE_CHECKING:
     from tisim._core import AccessHabits, Simulation
 
-# Number of pairs of a rank and a server listed for each file system, longest waits first.
+# Maximum number of (rank, server) pairs listed for each file system, longest waits first.
 _WAITS = 100
 
 
 class AccessesDict(TypedDict):
-    """Reads, or writes, of files with one name.
+    """Reads or writes of files with one name.
 
-    `sequential` ones begin where the one before of the same handle has ended, or behind;
-    `consecutive` ones just there; `aligned` ones at a multiple of the stripe (on disks of hosts: of
-    4096 bytes). `sizes` counts the calls by the classes of Darshan, whose bounds are
-    `SIZE_BOUNDS`. `over_time` has the bytes in each bin of time; it is empty where none moved.
+    `sequential` accesses begin at or after the end of the previous one of the same handle,
+    `consecutive` ones exactly there, `aligned` ones at a multiple of the stripe (on disks of hosts:
+    of 4096 bytes). `sizes` counts the calls by Darshan's size classes, whose bounds are
+    `SIZE_BOUNDS`. `over_time` has the bytes in each time bin; it is empty if none moved.
     """
 
     calls: int
@@ -35,8 +35,8 @@ class AccessesDict(TypedDict):
 class FileUseDict(TypedDict):
     """Files with one name in the trace; `name` is empty for all beyond the first 256.
 
-    `file_system` is None for files on disks of hosts, `seconds` those that ranks waited for reads
-    and writes.
+    `file_system` is None for files on disks of hosts. `seconds` is the time that ranks waited for
+    reads and writes.
     """
 
     name: str
@@ -48,9 +48,9 @@ class FileUseDict(TypedDict):
 
 
 class WaitDict(TypedDict):
-    """How long a rank waited for a server: the last one that replied to each of its calls.
+    """Time that a rank waited for a server, the last to reply to each of these calls.
 
-    The server of metadata is the last one of a file system, behind those of data.
+    The metadata server is the last one of a file system, after the data servers.
     """
 
     rank: int
@@ -61,12 +61,12 @@ class WaitDict(TypedDict):
     seconds: float
 
 
-#: Bounds of the classes of sizes, in bytes: the first class is below the first bound.
+#: Bounds of the size classes, in bytes: the first class is below the first bound.
 SIZE_BOUNDS: tuple[int, ...] = tuple(_core.file_size_bounds())
 
 
 def file_uses(core: Simulation, file_systems: Sequence[str]) -> list[FileUseDict]:
-    """Accesses to the files of each name, in the order in which they were first opened."""
+    """Return the accesses to the files of each name, in the order of their first opening."""
     return [
         {
             "name": use.name,
@@ -82,7 +82,7 @@ def file_uses(core: Simulation, file_systems: Sequence[str]) -> list[FileUseDict
 
 
 def accesses(habits: AccessHabits, over_time: Sequence[float] = ()) -> AccessesDict:
-    """Reads or writes as numbers and lists."""
+    """Convert reads or writes to numbers and lists."""
     return {
         "calls": habits.calls,
         "bytes": habits.bytes,
@@ -97,9 +97,9 @@ def accesses(habits: AccessHabits, over_time: Sequence[float] = ()) -> AccessesD
 def server_waits(
     core: Simulation, first_rank: int, servers: Mapping[str, Sequence[str]]
 ) -> list[WaitDict]:
-    """The longest waits of ranks for servers.
+    """Return the longest waits of ranks for servers.
 
-    `servers` has the names of the hosts of the servers of each file system, that of metadata last.
+    `servers` has the host names of each file system's servers, the metadata server last.
     """
     found: list[WaitDict] = [
         {
@@ -120,10 +120,10 @@ def server_waits(
 class ServersDict(TypedDict):
     """Requests to the servers of a file system; the last one is the metadata server.
 
-    `seconds` are those from the arrival of each request to its reply, added up; `waited` those that
-    ranks waited for a server that was the last one to reply to their calls, and `awaited` how many
-    calls. `read_over_time` and `written_over_time` have the bytes in each bin of time; they are
-    empty where none moved.
+    `seconds` is the total time from the arrival of each request to its reply, `waited` the time
+    that ranks waited for a server that was the last to reply to their calls, `awaited` the number
+    of these calls. `read_over_time` and `written_over_time` have the bytes in each time bin; they
+    are empty if none moved.
     """
 
     hosts: list[str]
@@ -140,8 +140,8 @@ class ServersDict(TypedDict):
 class IoDict(TypedDict):
     """Accesses to files: one number per rank, files by name, file systems on servers.
 
-    `bin_seconds` is how long a bin of time is; `waits` has the longest waits of ranks for servers.
-    `files` and `file_systems` are of all jobs and processes of a simulation.
+    `bin_seconds` is the width of a time bin; `waits` has the longest waits of ranks for servers.
+    `files` and `file_systems` cover all jobs and processes of a simulation.
     """
 
     file_systems: NotRequired[dict[str, ServersDict]]
@@ -155,10 +155,10 @@ class IoDict(TypedDict):
 
 
 def file_sums(core: Simulation, job: int, servers: Mapping[str, Sequence[str]]) -> IoDict | None:
-    """The accesses of a job's ranks to files; None if there were none.
+    """Return the file accesses of a job's ranks; None if there were none.
 
-    `servers` has the names of the hosts of the servers of each file system, that of metadata last.
-    What these were asked for is a sum over all jobs and processes.
+    `servers` has the host names of each file system's servers, the metadata server last. Their
+    sums cover all jobs and processes.
     """
     results = core.file_results(job)
     if results is None:

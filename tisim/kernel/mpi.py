@@ -1,4 +1,4 @@
-"""MPI ranks that SimPy processes act as."""
+"""MPI ranks that are driven by SimPy processes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     from tisim.kernel.core_environment import CoreEnvironment
 
-#: A source that stands for every rank, a tag that stands for every tag, and nobody.
+#: Wildcards for the source and the tag, and the null process.
 ANY_SOURCE: int = _core.ANY_SOURCE
 ANY_TAG: int = _core.ANY_TAG
 PROC_NULL: int = _core.PROC_NULL
 
-_BYTE = 6  # the type of all counts here, as traces number types
+_BYTE = 6  # datatype of all counts here, as numbered in traces
 _LARGEST_TAG = 2**31 - 1
 
 
@@ -30,26 +30,26 @@ class _Gives(enum.Enum):
     """The value of a call's event."""
 
     NOTHING = enum.auto()
-    POSTED = enum.auto()  # the request that it has posted
-    COMPLETED = enum.auto()  # the request that it has completed
+    POSTED = enum.auto()  # the request that the call posted
+    COMPLETED = enum.auto()  # the request that the call completed
 
 
 class MpiRank:
-    """One MPI rank; each call gives an event that happens when the call returns.
+    """One MPI rank; each call returns an event that triggers when the call returns.
 
-    The calls are the operations of a trace: they go to the same matcher, CPU and network. A rank
-    makes one call at a time. Sizes are in bytes, whole and not negative.
+    The calls are the operations of a trace: they use the same matcher, CPU and network. A rank
+    makes one call at a time. Sizes are non-negative whole numbers of bytes.
 
     Attributes
     ----------
     number
-        Its rank in its world.
+        Rank in its world.
     host
         Name of its host.
     env
-        The environment it lives in.
+        Environment of the rank.
     index
-        Its number among all ranks of the environment.
+        Index among all ranks of the environment.
     """
 
     def __init__(self, env: CoreEnvironment, index: int, number: int, host: str) -> None:
@@ -70,7 +70,7 @@ class MpiRank:
         return self._core.world_size(self.index)
 
     def returned(self) -> int | None:
-        """The result of the call that has just ended: the number of a request, or nothing."""
+        """Return the result of the call that has just ended: a request's number, or None."""
         if self._gives is _Gives.POSTED:
             request = self._core.last_request(self.index)
             self._requests.add(request)
@@ -82,7 +82,7 @@ class MpiRank:
         return None
 
     def retire(self, action: str) -> None:
-        """Refuse further calls: the trace goes on after an action of that name."""
+        """Reject further calls: the trace continues after the action of that name."""
         self._retired = action
 
     # Messages
@@ -120,21 +120,21 @@ class MpiRank:
         send_tag: int = 0,
         recv_tag: int = 0,
     ) -> simpy.Event:
-        """MPI_Sendrecv: both are posted, the send first, then both are waited for."""
+        """MPI_Sendrecv: post the send, post the receive, then wait for both."""
         out = self._peer(dst), _size(send_bytes), _tag(send_tag)
         back = self._source(src), _size(recv_bytes), _tag(recv_tag, wildcard=True)
         return self._call(self._core.post_sendrecv, *out, *back)
 
-    # Requests: what isend and irecv gave. Each can be completed, or freed, once.
+    # Requests, as returned by isend and irecv. Each can be completed, or freed, once.
 
     def wait(self, request: int) -> simpy.Event:
-        """MPI_Wait for a request that `isend` or `irecv` gave; each can be waited for once."""
+        """MPI_Wait for a request of `isend` or `irecv`; each can be waited for once."""
         self._check_pending([request])
         self._requests.remove(request)
         return self._call(self._core.post_request, Kind.WAIT, request)
 
     def waitall(self, requests: Iterable[int] | None = None) -> simpy.Event:
-        """MPI_Waitall for some requests, by default for all of the rank that are pending."""
+        """MPI_Waitall for some requests, by default for all pending ones of the rank."""
         if requests is None:
             self._check_free()
             self._requests.clear()
@@ -144,7 +144,7 @@ class MpiRank:
         return self._call(self._core.post_requests, Kind.WAITALL, some)
 
     def waitany(self, requests: Iterable[int]) -> simpy.Event:
-        """MPI_Waitany for one of some requests; the event's value is the one that is complete."""
+        """MPI_Waitany for one of some requests; the event's value is the completed request."""
         some = self._check_pending(requests)
         if not some:
             raise InputError("waitany takes one request or more")
@@ -152,7 +152,7 @@ class MpiRank:
         return self._call(post, Kind.WAITANY, some, gives=_Gives.COMPLETED)
 
     def cancel(self, request: int) -> simpy.Event:
-        """MPI_Cancel: a message that nobody has matched is none; a wait must follow all the same.
+        """MPI_Cancel: withdraw an unmatched message; a wait must still follow.
 
         A send is cancelled if it is still waiting for its receive.
         """
@@ -160,7 +160,7 @@ class MpiRank:
         return self._call(self._core.post_request, Kind.CANCEL, request)
 
     def request_free(self, request: int) -> simpy.Event:
-        """MPI_Request_free: no call names the request any more, and its message goes on."""
+        """MPI_Request_free: release the request; its message continues."""
         self._check_pending([request])
         self._requests.remove(request)
         return self._call(self._core.post_request, Kind.REQUEST_FREE, request)
@@ -174,7 +174,7 @@ class MpiRank:
         return self._call(self._core.post_compute, flops)
 
     def sleep(self, seconds: float) -> simpy.Event:
-        """Do nothing for some seconds."""
+        """Sleep for some seconds."""
         if not 0 <= seconds < math.inf:
             raise InputError(f"a sleep lasts 0 or more seconds, got {seconds!r}")
         return self._call(self._core.post_sleep, seconds)
@@ -238,7 +238,7 @@ class MpiRank:
         return self._collective("allgatherv", counts[self.number], *counts, _BYTE, _BYTE)
 
     def alltoall(self, nbytes: float) -> simpy.Event:
-        """MPI_Alltoall of `nbytes` bytes between each two ranks."""
+        """MPI_Alltoall of `nbytes` bytes between each pair of ranks."""
         n = _size(nbytes)
         return self._collective("alltoall", n, n, _BYTE, _BYTE)
 
@@ -273,7 +273,7 @@ class MpiRank:
         return self.env.call(self, partial(post, self.index, *arguments))
 
     def _check_pending(self, requests: Iterable[int]) -> list[int]:
-        """The requests as a list, if all are pending and the rank may make a call."""
+        """Return the requests as a list; raises if one is not pending or the rank is in a call."""
         some = list(requests)
         for request in some:
             if request not in self._requests:

@@ -1,4 +1,4 @@
-"""From the parameters of models and platforms to the records that the core takes."""
+"""Conversion of model and platform parameters to the records that the core takes."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def core_model(
     *,
     files: Mapping[str, int],
 ) -> _core.Model:
-    """The core's parameters.
+    """Return the core's parameters.
 
-    `overheads` are the kinds of overheads that hosts have, `synchronised` the collectives before
-    which all ranks wait for one another, `files` the core's fields about reads and writes of files.
-    Of `records` those parameters count that are marked as the core's.
+    `overheads` are the distinct overheads of hosts, `synchronised` the collectives before which all
+    ranks synchronise, `files` the core's fields for reads and writes of files. Of `records`, only
+    parameters marked as the core's are used.
     """
     values: dict[str, object] = {}
     for record in records:
@@ -61,11 +61,11 @@ def core_platform(
     host_memory: array[float],
     file_systems: Iterable[FileSystem] = (),
 ) -> _core.PlatformData:
-    """The core's arrays of a compiled platform (`tisim.platform.compiled.CompiledPlatform`).
+    """Return the core's arrays of a platform (`tisim.platform.compiled.CompiledPlatform`).
 
-    `host_overheads` says which kind of overheads each host has, shape (hosts,) or (0,); empty: all
-    the first. `host_memory` says what memory allows all cores of each host together, in flop/s, of
-    the same shapes; empty: anything.
+    `host_overheads` is the index of each host's overheads, shape (hosts,) or (0,); empty: the first
+    for all hosts. `host_memory` is the rate that memory allows all cores of each host together, in
+    flop/s, of the same shapes; empty: unlimited.
     """
     return _core.PlatformData(
         hosts=_core.HostColumns(

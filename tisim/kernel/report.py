@@ -1,4 +1,4 @@
-"""Why a simulation cannot go on: every blocked rank, its call and what it waits for."""
+"""Reports on simulations that cannot continue: every blocked rank, its call and its dependency."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from tisim.kernel.driver import Driver
     from tisim.simulation.settings import Settings
 
-_NAMED = 8  # ranks that a line names one by one
+_NAMED = 8  # maximum number of ranks that a line lists
 
 
 def deadlock(now: float, blocked: int) -> str:
-    """The first line of the report on a deadlock."""
+    """Return the first line of a deadlock report."""
     count = f"{blocked} rank{'s wait' if blocked > 1 else ' waits'}"
     return f"deadlock at {now:.9g} s: {count} for what will never happen"
 
 
 def check_progress(driver: Driver, doing: Mapping[int, str] | None = None) -> None:
-    """Raise the report when ranks are left that will never go on.
+    """Raise the report if blocked ranks are left that can never continue.
 
-    `doing` says who the ranks are that processes act as, or whose actions they carry out: the
-    beginning of their lines. Raises `SimulationError` with one line for each blocked rank.
+    `doing` describes the ranks that processes drive or whose actions they execute: the beginning of
+    their lines. Raises `SimulationError` with one line for each blocked rank.
     """
     core = driver.core
     if driver.gpus is not None:
@@ -57,7 +57,7 @@ def check_progress(driver: Driver, doing: Mapping[int, str] | None = None) -> No
 
 
 def check_whole(core: Simulation, job: int) -> None:
-    """Raise an error when a job is over although some of its ranks left a collective out."""
+    """Raise an error if a job has ended although some of its ranks omitted a collective."""
     entered = core.open_collectives(job)
     if not entered:
         return
@@ -72,7 +72,7 @@ def check_whole(core: Simulation, job: int) -> None:
 
 
 def interruption(core: Simulation, job: int) -> ReplayInterrupted:
-    """The exception to raise when a simulation is stopped, with the progress of a job."""
+    """Return the exception for an interrupted simulation, with the progress of a job."""
     progress = core.job_progress(job)
     actions, fraction = progress.actions, progress.fraction
     total = f" of about {actions / fraction:,.0f}" if fraction > 0 else ""
@@ -90,7 +90,7 @@ def interruption(core: Simulation, job: int) -> ReplayInterrupted:
 
 
 class _Blocked:
-    """A rank that will never go on."""
+    """A rank that can never continue."""
 
     def __init__(
         self, driver: Driver, rank: int, state: RankState, absences: dict[int, str]
@@ -102,7 +102,7 @@ class _Blocked:
         self._absences = absences
 
     def describe_now(self) -> str:
-        """The activity of the rank when the simulation cannot proceed."""
+        """Describe the rank's activity at the time when the simulation stops."""
         state = self._state
         if state.waiting:
             return self.describe()
@@ -110,7 +110,7 @@ class _Blocked:
         return f"is in {word}, which goes on"
 
     def describe(self) -> str:
-        """Its call, and what it waits for."""
+        """Describe the rank's call and what it waits for."""
         state = self._state
         if state.file_system >= 0:
             return self._server()
@@ -168,7 +168,7 @@ class _Blocked:
         )
 
     def _absence(self) -> str:
-        """The ranks that have not entered the collective that the others are in."""
+        """Describe the ranks that have not entered the collective of the others."""
         comm = self._state.communicator
         assert comm is not None
         if comm not in self._absences:
@@ -225,7 +225,7 @@ def _raise_full_disk(driver: Driver, doing: Mapping[int, str]) -> NoReturn:
     full = core.full_disk()
     disk, mount = driver.settings.mounted(full.disk)
     state = core.rank_state(full.rank)
-    call = state.call or state.file_call  # of an aggregator the collective, which others are in
+    call = state.call or state.file_call  # on an aggregator, the shared collective
     place = f" at {mount}" if mount else ""
     lines = [
         f"{disk}{place} is full at {core.now:.9g} s: {full.used:.0f} of {full.capacity:.0f} bytes "
@@ -258,11 +258,11 @@ def _raise_full_disk(driver: Driver, doing: Mapping[int, str]) -> NoReturn:
     raise DiskFullError("\n".join(lines), details)
 
 
-# Ranks that died, and messages that were lost by a failure
+# Ranks that died, and messages lost by a failure
 
 
 def describe_loss(core: Simulation, settings: Settings, loss: Loss) -> str:
-    """Why a message never arrives."""
+    """Describe why a message never arrives."""
     what = loss.cause
     if what == "rank":
         return f"lost at {loss.date:.9g} s: rank {core.rank_state(loss.index).rank} is dead"
@@ -271,7 +271,7 @@ def describe_loss(core: Simulation, settings: Settings, loss: Loss) -> str:
 
 
 def describe_deaths(driver: Driver, job: int | None = None) -> list[str]:
-    """A line for each rank that died, of one job or of all."""
+    """Return a line for each rank that died, of one job or of all."""
     return [line for _, line in _deaths(driver, job)]
 
 
@@ -295,12 +295,12 @@ def _doing(state: RankState) -> str:
 
 
 def killed(driver: Driver, job: int) -> list[str]:
-    """A line for each rank of a job that was killed at a given time and not by its host."""
+    """Return a line for each rank of a job that was killed by its kill time, not by its host."""
     return [line for death, line in _deaths(driver, job) if death.host < 0]
 
 
 def check_alive(driver: Driver, job: int) -> None:
-    """Raise an error when ranks of a job died with their hosts, so that it is not whole."""
+    """Raise an error if ranks of a job died with their hosts: the job is incomplete."""
     deaths = [*_deaths(driver, job)]
     if any(death.host >= 0 for death, _ in deaths):
         count = f"{len(deaths)} rank{'s' if deaths[1:] else ''} died"

@@ -1,4 +1,4 @@
-"""Iterations that are not simulated because the program is in a steady state (ADR 31)."""
+"""Iterations that are skipped because the program is in a steady state (ADR 31)."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ class SteadyDict(TypedDict):
     """The iterations that ``replay(..., skip_steady=E)`` has skipped."""
 
     tolerance: float  # E
-    skipped: int  # iterations
-    iterations: int  # of the loops in which some were skipped
-    seconds: float  # simulated seconds that they take
-    estimated_error: float  # of the times, relative; an estimate, no bound
-    off: str | None  # why none were skipped, or no more; None: nothing was in the way
+    skipped: int  # skipped iterations
+    iterations: int  # all iterations of the loops in which some were skipped
+    seconds: float  # simulated seconds of the skipped iterations
+    estimated_error: float  # relative error of the times; an estimate, not a bound
+    off: str | None  # why no (more) iterations were skipped; None if nothing prevented it
 
 
 def check_tolerance(tolerance: float) -> None:
-    """Check that periods can be compared with this tolerance."""
+    """Check that the tolerance for the comparison of periods is valid."""
     if not 0 < tolerance < 1:
         raise InputError(
             f"the estimated error of skipped iterations is between 0 and 1, not {tolerance}; such "
@@ -32,10 +32,7 @@ def check_tolerance(tolerance: float) -> None:
 
 
 def not_skipped(tolerance: float, off: str) -> SteadyDict:
-    """The record of a replay that simulates every iteration.
-
-    `off` says why.
-    """
+    """Return the record of a replay that simulates every iteration, for the reason `off`."""
     return {
         "tolerance": tolerance,
         "skipped": 0,
@@ -47,10 +44,9 @@ def not_skipped(tolerance: float, off: str) -> SteadyDict:
 
 
 def skipped(core: Simulation, tolerance: float, *, has_matched_sources: bool) -> SteadyDict:
-    """The iterations that a simulation has skipped, after `Simulation.skip_steady`.
+    """Return the iterations that a simulation has skipped, after `Simulation.skip_steady`.
 
-    `has_matched_sources` says whether the trace has the senders that its receives from any source
-    matched.
+    `has_matched_sources`: the trace has the matched senders of its receives from any source.
     """
     report = core.steady_report()
     off = None
@@ -76,7 +72,7 @@ def skipped(core: Simulation, tolerance: float, *, has_matched_sources: bool) ->
 
 
 def _described(core: Simulation, obstacle: Obstacle, has_matched_sources: bool) -> str:
-    """Where an operation is that iterations cannot be skipped with."""
+    """Describe an operation that prevents skipping, with its location."""
     state = core.rank_state(obstacle.rank)
     name = _core.kind_name(obstacle.kind)
     place = f"({state.file}:{obstacle.line})"
