@@ -1,4 +1,4 @@
-"""The models of a simulation, and the kernel that can be read (`tisim.models.kernel`)."""
+"""The models of a simulation, and the readable SimPy kernel (`tisim.models.kernel`)."""
 
 from tisim.models.network import NetworkModel, Route
 from tisim.models.processors import HostModel

@@ -1,4 +1,4 @@
-"""The simulated time of the SimPy kernel: an agenda, and the progress of what shares a rate."""
+"""Simulated time of the SimPy kernel: an agenda, and progress of activities that share a rate."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ T = TypeVar("T")
 
 @dataclass(slots=True, eq=False)
 class Progress(Generic[T]):
-    """Activities that all progress at one rate: a virtual clock dates their ends (ADR 3).
+    """Activities that progress at a common rate: a virtual clock dates their ends (ADR 3).
 
-    `reading`: what each has done since there were none, when `updated`. `ends`: the reading at the
-    end of each, a number that decides between equal ones, and the activity.
+    `reading`: work done per activity since the last idle time, at the date `updated`. `ends`: for
+    each activity the reading at its end, a number that breaks ties, and the activity.
     """
 
     rate: float = 0.0
@@ -32,14 +32,14 @@ class Progress(Generic[T]):
         self.updated = now
 
     def start(self, now: float, amount: float, order: int, activity: T) -> None:
-        """Start an activity, which has to do an amount."""
+        """Start an activity with an amount of work."""
         self.advance(now)
         if not self.ends:
             self.reading = 0.0
         heapq.heappush(self.ends, (self.reading + amount, order, activity))
 
     def next_end(self, now: float) -> float:
-        """The date of the next end; infinite: nothing progresses."""
+        """Return the date of the next end; infinite if nothing progresses."""
         left = self.ends[0][0] - self.reading if self.ends else float("inf")
         if left <= 0:
             return now
@@ -49,10 +49,10 @@ class Progress(Generic[T]):
 class Clock:
     """The agenda of a SimPy environment that moves from instant to instant (`kernel`).
 
-    `precision`: seconds; what ends less than that apart ends together (``precision/timing``), and
-    no sleep is shorter. `env` is the SimPy environment of all processes. `now` is the date of this
-    instant, in seconds. `env.now` is the same but for rounding: SimPy adds delays, and ``now +
-    (date - now)`` is not always ``date``.
+    `precision`: activities that end less than this apart (seconds) end together
+    (``precision/timing``), and no sleep is shorter. `env` is the SimPy environment of all
+    processes. `now` is the date of this instant, in seconds. `env.now` is equal except for
+    rounding: SimPy adds delays, and ``now + (date - now)`` is not always ``date``.
     """
 
     def __init__(self, precision: float) -> None:
@@ -65,41 +65,41 @@ class Clock:
         self._sleeps: list[tuple[float, simpy.Event]] = []
 
     def at(self, date: float, act: Callable[[], object]) -> int:
-        """Note what is to be done at a date; of equal dates the one noted first comes first."""
+        """Schedule `act` at a date; entries with equal dates run in the order of scheduling."""
         entry = next(self._orders)
         heapq.heappush(self._agenda, (date, entry, act))
         return entry
 
     def wake_after(self, seconds: float) -> simpy.Event:
-        """An event so many seconds from now, dated at once."""
+        """Return an event `seconds` from now, dated immediately."""
         event = self.env.event()
         self.at(self.now + seconds, event.succeed)
         return event
 
     def sleep(self, seconds: float) -> Generator[simpy.Event, None, None]:
-        """Wait so many seconds, if any, at least the precision; dated after this instant."""
+        """Wait `seconds`, if any, but at least the precision; dated after this instant."""
         if seconds > 0:
             event = self.env.event()
             self._sleeps.append((self.now + max(seconds, self.precision), event))
             yield event
 
     def turn(self) -> simpy.Event:
-        """An event of this instant, after all who have been woken already have acted."""
+        """Return an event of this instant, after all processes already woken have acted."""
         return self.env.event().succeed()
 
     def date_sleeps(self) -> None:
-        """Date the sleeps that began at this instant: the last one first, as SimGrid does."""
+        """Date the sleeps that began at this instant, last one first, following SimGrid."""
         for date, event in reversed(self._sleeps):
             self.at(date, event.succeed)
         self._sleeps.clear()
 
     def next_end(self) -> float:
-        """The date of the next entry of the agenda; infinite: there is none."""
+        """Return the date of the next entry of the agenda; infinite if there is none."""
         while self._agenda and self._agenda[0][1] in self.cancelled:
             self.cancelled.remove(heapq.heappop(self._agenda)[1])
         return self._agenda[0][0] if self._agenda else float("inf")
 
     def end(self) -> None:
-        """Do what is due at this instant, or within the precision."""
+        """Run the entries that are due at this instant, or within the precision."""
         while self.next_end() - self.now < self.precision:
             heapq.heappop(self._agenda)[2]()

@@ -1,4 +1,4 @@
-"""Communicators of the SimPy kernel, and the collectives under way in them."""
+"""Communicators of the SimPy kernel, and the collectives in progress in them."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from tisim.kernel.driver import Group
 class Begun:
     """A collective that a member has entered."""
 
-    name: str  # what the first called
-    # Of each member: color and key in a `comm_split`, and its new communicator.
+    name: str  # the call of the first member
+    # For each member: color and key in a `comm_split`, and its new communicator.
     colors: dict[int, tuple[int, int]] = field(default_factory=dict)
     made: dict[int, Communicator] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
 class Communicator:
-    """Some ranks of the world, and the collectives that they are in."""
+    """Some ranks of the world, and their current collectives."""
 
     members: list[int]  # ranks of the world, by their number in the communicator
-    context: int  # of its messages, even; those of its collectives have the next number
-    group: Group  # what algorithms may know of it
+    context: int  # of its messages, even; its collectives use the next number
+    group: Group  # properties that algorithms may use
 
     def __post_init__(self) -> None:
         self._begun: dict[int, Begun] = {}
-        self._entered: Counter[int] = Counter()  # how many collectives each member has entered
+        self._entered: Counter[int] = Counter()  # collectives entered by each member
         self.number = {rank: number for number, rank in enumerate(self.members)}
         self._gathered: list[simpy.Event] = []
 
     def gather(self, event: simpy.Event) -> simpy.Event:
-        """The event, when all members have come here (``smpi/barrier-collectives``)."""
+        """Trigger the event when all members have called this (``smpi/barrier-collectives``)."""
         self._gathered.append(event)
         if len(self._gathered) == len(self.members):
             for waiting in self._gathered:
@@ -46,7 +46,7 @@ class Communicator:
         return event
 
     def enter(self, rank: int, name: str) -> Begun:
-        """Enter a collective, which must be what the others call too."""
+        """Enter a collective, which must be the one that the other members call."""
         self._entered[rank] += 1
         begun = self._begun.setdefault(self._entered[rank], Begun(name))
         if begun.name != name:
@@ -67,17 +67,17 @@ class Communicators:
         self.world = self.make(list(range(len(placement))))
 
     def make(self, members: list[int]) -> Communicator:
-        """A new communicator of these ranks."""
+        """Create a communicator of these ranks."""
         self._contexts += 2
         placement = [self._placement[rank] for rank in members]
         group = Group(placement, None if members == sorted(members) else members)
         return Communicator(members, self._contexts, group)
 
     def split(self, parent: Communicator, begun: Begun) -> list[list[int]]:
-        """Make a communicator for each color, in the order of the keys, then of the parent.
+        """Create a communicator for each color, with ranks ordered by key, then as in the parent.
 
         Returns for each communicator the numbers of its ranks in the parent, by their new numbers;
-        communicators by their lowest ranks.
+        communicators are ordered by their lowest ranks.
         """
         groups: dict[int, list[int]] = {}
         for number, rank in enumerate(parent.members):
@@ -90,7 +90,7 @@ class Communicators:
         return list(groups.values())
 
     def of_group(self, members: Sequence[int], rank: int) -> Communicator:
-        """The oldest communicator of these ranks that this one has not joined."""
+        """Return the oldest communicator of these ranks that this rank has not joined."""
         group = tuple(members)
         self._joined[group, rank] += 1
         key = group, self._joined[group, rank]

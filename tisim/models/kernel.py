@@ -1,16 +1,16 @@
-"""The kernel that can be read: a replay in Python on SimPy, without the compiled core.
+"""The readable kernel: a replay in Python on SimPy, without the compiled core.
 
 It is the executable specification of a replay, and slow. Platforms, configurations and schedules of
-collectives are those of the core; whatever reads the clock, shares bandwidth or matches messages is
-written here a second time: `tisim.models.clock` (agenda), `processors`, `network` and `sharing`
-(models), `messages`, `communicators` and `rank` (MPI). Tests compare both (ADR 78).
+collectives are those of the core; all code that reads the clock, shares bandwidth or matches
+messages is written a second time here: `tisim.models.clock` (agenda), `processors`, `network` and
+`sharing` (models), `messages`, `communicators` and `rank` (MPI). Tests compare both (ADR 78).
 
 Everything happens at *instants* (ADR 12). At each of them
 
-1. what was dated ends: computations, sleeps and latencies less than `precision` apart end together,
-   the later ones early; then transfers, in the order in which they started;
-2. every process that was woken acts until it blocks, in the order of waking (SimPy's own order);
-3. what this has changed is dated anew: sleeps, computations, then transfers, whose links are shared
+1. dated activities end: computations, sleeps and latencies less than `precision` apart end
+   together, the later ones early; then transfers, in the order in which they started;
+2. every woken process acts until it blocks, in the order of waking (SimPy's own order);
+3. changed activities are dated again: sleeps, computations, then transfers, whose links are shared
    once for the whole instant.
 """
 
@@ -40,10 +40,10 @@ def simulate(
     network: NetworkModel | None = None,
     processors: HostModel | None = None,
 ) -> list[Rank]:
-    """Simulate a trace; what is not given is the model of the configuration.
+    """Simulate a trace; the models default to those of the configuration.
 
-    Raises an `InputError` when the trace is wrong, or needs what only the core has. Raises a
-    `SimulationError` when ranks wait for what will never happen.
+    Raises an `InputError` if the trace is invalid, or needs a feature that only the core has.
+    Raises a `SimulationError` if ranks wait for events that never happen.
     """
     hosts = list(placements.host_indices(settings.platform))
     world = World(trace, settings, hosts, network or NetworkModel(), processors or HostModel())
@@ -54,7 +54,7 @@ def simulate(
     try:
         env.run()
     except TisimError as error:
-        # SimPy raises a copy of what a process has raised, without the place in the trace.
+        # SimPy raises a copy of a process's exception, without the place in the trace.
         original = error.__cause__
         raise (original if isinstance(original, TisimError) else error) from None
     blocked = [rank for rank in world.ranks if not rank.is_finished]
@@ -72,7 +72,7 @@ def _instants(world: World) -> Generator[simpy.Event, None, None]:
     """Move from instant to instant until nothing more can happen."""
     clock, env = world.clock, world.clock.env
     while True:
-        while env.peek() <= env.now:  # somebody has still to act
+        while env.peek() <= env.now:  # some process has yet to act
             yield env.timeout(0)
         clock.date_sleeps()
         world.hosts.settle()

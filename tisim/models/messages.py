@@ -2,9 +2,9 @@ r"""Messages between ranks: matching, and the regimes of MPI's protocol.
 
 A message of :math:`s` bytes is *eager* if :math:`s < s_e` (``smpi/async-small-thresh``): its
 transfer starts when it is sent. It is *detached* if :math:`s < s_d`
-(``smpi/send-is-detached-thresh``): the sender goes on at once, the transfer starts when the receive
-is posted. Otherwise it is a *rendezvous*: the sender waits for the end of the transfer (Bedaride et
-al., PMBS 2013; SimGrid 3.32, ``smpi_request.cpp``; docs/protocol.md).
+(``smpi/send-is-detached-thresh``): the sender continues at once, the transfer starts when the
+receive is posted. Otherwise it is a *rendezvous*: the sender waits for the end of the transfer
+(Bedaride et al., PMBS 2013; SimGrid 3.32, ``smpi_request.cpp``; docs/protocol.md).
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ class Message:
     source: int  # ranks of the world; the source of a posted receive may be `ANY_SOURCE`
     destination: int
     tag: int
-    context: int  # of its communicator and kind: messages of different ones never match
-    nbytes: int = 0  # of the send once it is known, of the buffer before
+    context: int  # of its communicator and kind: messages of different contexts never match
+    nbytes: int = 0  # of the send once known, of the receive buffer before
     is_detached: bool = False
     is_flowing: bool = False
     has_arrived: bool = False
-    # The requests that a rank waits for, and the callbacks to notify, in the order of these waits.
+    # Requests that a rank waits for, with the callbacks to notify, in the order of the waits.
     waiting: dict[Request, Callable[[Request], None]] = field(default_factory=dict)
 
     def fits(self, receive: Message) -> bool:
-        """True if a posted receive may take this message."""
+        """True if a posted receive matches this message."""
         return (
             receive.context == self.context
             and receive.source in (self.source, ANY_SOURCE)
@@ -47,7 +47,7 @@ class Message:
         )
 
     def arrive(self) -> None:
-        """Notify those that wait for the message."""
+        """Notify the waiting requests."""
         self.has_arrived = True
         for request, notify in self.waiting.items():
             notify(request)
@@ -57,10 +57,10 @@ class Message:
 class Request(NamedRequest):
     """A rank's end of a message, or a non-blocking collective, until it is finished."""
 
-    message: Message | None = None  # None: there is none, or no more
+    message: Message | None = None  # None if there is none (any more)
     order: int = 0  # of posting
     receives: bool = False
-    # Of a non-blocking collective: its requests, None once they are finished.
+    # For a non-blocking collective: its requests, None once they are finished.
     parts: list[Request | None] = field(default_factory=list)
 
     @property
@@ -72,7 +72,7 @@ class Request(NamedRequest):
 class PointToPoint:
     """Matches sends and receives in MPI's order (MPI 3.1, section 3.5); starts their transfers.
 
-    `hosts`: of each rank. A message moves ``tisim/envelope`` bytes on top of its own.
+    `hosts`: the host of each rank. A message moves ``tisim/envelope`` bytes in addition to its own.
     """
 
     def __init__(self, hosts: list[int], settings: Settings, network: NetworkModel) -> None:
@@ -81,18 +81,18 @@ class PointToPoint:
         self.envelope = settings.network.envelope
         self.receives: list[list[Message]] = [[] for _ in hosts]  # posted, by their ranks
         self.unexpected: list[list[Message]] = [[] for _ in hosts]  # sent, by destination
-        #: By rank, until any message is sent to it, to probe again.
+        #: By rank: event of the next message sent to it, after which it probes again.
         self.probing: dict[int, simpy.Event] = {}
 
     def is_detached(self, nbytes: int, mode: str) -> bool:
-        """True if the sender goes on at once."""
+        """True if the sender continues at once."""
         is_short = nbytes < self.protocol.detached_threshold
         return mode != "synchronous" if is_short else mode == "buffered"
 
     def send_overhead(self, rank: int, nbytes: int, mode: str, *, as_isend: bool) -> float:
         """Seconds before a send is posted (``smpi/os``, ``smpi/ois``).
 
-        A blocking rendezvous pays none: it waits for the transfer anyway.
+        A blocking rendezvous pays none, as it waits for the transfer.
         """
         if as_isend:
             return self.overheads[rank].isend.at(nbytes)
@@ -101,12 +101,12 @@ class PointToPoint:
         return 0.0
 
     def find(self, receive: Message) -> Message | None:
-        """The first of the sent messages that a receive may take."""
+        """Return the first unexpected message that matches a receive."""
         sent = self.unexpected[receive.destination]
         return next((message for message in sent if message.fits(receive)), None)
 
     def post_send(self, sent: Message, mode: str) -> Message:
-        """Post a send, which takes the first posted receive that it fits."""
+        """Post a send, which matches the first posted receive that fits."""
         sent.is_detached = self.is_detached(sent.nbytes, mode)
         posted = self.receives[sent.destination]
         message = next((receive for receive in posted if sent.fits(receive)), None)
@@ -135,7 +135,7 @@ class PointToPoint:
         return message
 
     def withdraw(self, message: Message) -> bool:
-        """Take out what waits for its other end; false: it is matched."""
+        """Remove an unmatched message or receive; false if it is matched."""
         for waiting in (self.receives, self.unexpected):
             if message in waiting[message.destination]:
                 waiting[message.destination].remove(message)

@@ -36,29 +36,29 @@ from tisim.support.answers import checked
 if TYPE_CHECKING:
     from tisim.simulation.settings import Settings
 
-# The share of a flow on the links of the way back (network/crosstraffic).
+# The share of a flow on the links of the reverse route (network/crosstraffic).
 _CROSSTRAFFIC = 0.05
-# Flows end together whose dates differ by rounding only, as in core/solver/tolerances.hpp; those of
-# two hosts if what they have moved does.
+# Flows end together if their dates differ by rounding only, as in core/solver/tolerances.hpp; flows
+# of one pair of hosts, if their progress does.
 _SAME_DATE = 1 + 1e-12
 _SAME_PROGRESS = 1 + 4e-15
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The way from one host to another.
+    """The route from one host to another.
 
     Attributes
     ----------
     source, destination
         Names of hosts.
     links, back
-        Numbers of the links on it, and of those on the way back, which it loads too with
+        Indices of its links, and of those of the reverse route, which it also loads with
         ``network/crosstraffic``.
     latency
         In seconds.
     bandwidths
-        Of its links, in bytes/s.
+        Bandwidths of its links, in bytes/s.
     """
 
     source: str
@@ -71,41 +71,41 @@ class Route:
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class _Pair(Progress[Callable[[], None]]):
-    """The flows under way from one host to another, of equal share; each calls when it ends."""
+    """The flows from one host to another, with equal shares; each has a callback for its end."""
 
     penalty: float
     bound: float
     links: np.ndarray[tuple[int], np.dtype[np.intp]]
     weights: np.ndarray[tuple[int], np.dtype[np.float64]]
-    end: float = float("inf")  # of the next flow, in seconds
+    end: float = float("inf")  # date of the next end of a flow, in seconds
 
 
 class NetworkModel:
-    """Max-min fair sharing with factors that depend on the size of the message.
+    """Max-min fair sharing with factors that depend on the message size.
 
-    A model of your own overrides `latency`, `length`, `penalty` or `bound`, which are asked for
-    once for each message, or each pair of hosts, or `shares`.
+    A custom model overrides `latency`, `length`, `penalty` or `bound`, which are called once per
+    message or per pair of hosts, or `shares`.
     """
 
     def latency(self, route: Route, size: float) -> float:
-        """Seconds before the first byte of a message of `size` bytes moves."""
+        """Return the seconds before the first byte of a message of `size` bytes moves."""
         return route.latency * self.parameters.latency_factor.at(size)
 
     def length(self, route: Route, size: float) -> float:
-        """Bytes that a message of `size` bytes moves at its share of the links."""
+        """Return the bytes that a message of `size` bytes moves at its share of the links."""
         return size / self.parameters.bandwidth_factor.at(size)
 
     def penalty(self, route: Route) -> float:
-        """The divisor of the level for the share: ``latency + sum(S / bandwidth)``."""
+        """Return the ratio of level to share: ``latency + sum(S / bandwidth)``."""
         penalty = route.latency
         for bandwidth in route.bandwidths:
             penalty += self.parameters.weight_s / bandwidth if bandwidth > 0 else 0.0
         return penalty
 
     def bound(self, route: Route) -> float:
-        """The most that a flow gets, in bytes/s; infinite: there is no bound.
+        """Return the rate bound of a flow, in bytes/s; infinite if there is none.
 
-        With ``network/TCP-gamma:0`` a flow that has a latency has none, as in SimGrid.
+        With ``network/TCP-gamma:0``, a flow with a latency has none, as in SimGrid.
         """
         least = min(route.bandwidths, default=float("inf"))
         if route.latency <= 0:
@@ -114,11 +114,11 @@ class NetworkModel:
         return min(least, by_latency) if by_latency > 0 else float("inf")
 
     def shares(self, sharing: Sharing) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-        """The share of each flow of every pair of hosts that has some, in bytes/s."""
+        """Return the share of each flow for every pair of hosts with flows, in bytes/s."""
         return sharing.shares(self.parameters.precision_maxmin)
 
     def attach(self, clock: Clock, settings: Settings) -> None:
-        """Begin a simulation on the links of a platform."""
+        """Start a simulation on the links of a platform."""
         self.parameters = settings.network
         self._clock, self._settings, self._platform = clock, settings, settings.routes
         self._bandwidth = np.array(self._platform.floats("link_bandwidth"), float)
@@ -127,7 +127,7 @@ class NetworkModel:
         self._active: dict[_Pair, None] = {}  # in the order of their first flows
         self._orders = count()
         self._is_solved = True
-        self.in_progress = 0  # transfers, also those that still pay their latency
+        self.in_progress = 0  # transfers, including those still in their latency
 
     def transfer(
         self, source: int, destination: int, size: float, done: Callable[[], None]
@@ -145,7 +145,7 @@ class NetworkModel:
             start()
 
     def settle(self) -> None:
-        """Share the links anew if flows have started or ended."""
+        """Update the shares of the links if flows have started or ended."""
         if self._is_solved:
             return
         self._is_solved = True
@@ -159,7 +159,7 @@ class NetworkModel:
             pair.end = pair.next_end(now)
 
     def next_end(self) -> float:
-        """The date of the next end of a flow, in seconds; infinite: there is none."""
+        """Return the date of the next end of a flow, in seconds; infinite if there is none."""
         return min((pair.end for pair in self._active), default=float("inf"))
 
     def end(self) -> list[Callable[[], None]]:
@@ -172,7 +172,7 @@ class NetworkModel:
             latest = pair.reading * _SAME_PROGRESS
             while pair.ends and pair.ends[0][0] <= latest:
                 ended.append(heapq.heappop(pair.ends)[1:])
-            pair.end = float("inf")  # until all links are shared anew
+            pair.end = float("inf")  # until the next update of the shares
             if not pair.ends:
                 del self._active[pair]
             self._is_solved = False
@@ -193,7 +193,7 @@ class NetworkModel:
         )
 
     def _make_pair(self, source: int, destination: int, pays: bool) -> _Pair:
-        """The flows between two hosts; those that pay no latency are another variable."""
+        """Create the pair of two hosts; flows that pay no latency form a separate one."""
         route = self._route(source, destination)
         weights: dict[int, float] = {}
         loads = [(link, 1.0) for link in route.links]

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 class _Host(Progress[simpy.Event | None]):
-    """A host and the computations on it, each with its event (None: nobody waits for it)."""
+    """A host and its computations, each with its event (None if no process waits for it)."""
 
     def __init__(self, speed: float, cores: int, memory: float) -> None:
         super().__init__()
         self.speed, self.cores = speed, cores
         self.busy = min(float(cores), memory / speed) if speed > 0 else float(cores)
-        self.end: int | None = None  # of the next one, in the agenda
+        self.end: int | None = None  # agenda entry of the next end
 
 
 class HostModel:
@@ -34,18 +34,17 @@ class HostModel:
 
     .. math:: r = \min\left(s, \frac{c\,s}{n}\right)
 
-    (``cpu_cas01.cpp``). Where the host has a memory bandwidth of :math:`B` bytes/s and computations
+    (``cpu_cas01.cpp``). If the host has a memory bandwidth of :math:`B` bytes/s and computations
     need :math:`d` bytes per flop, :math:`c` is :math:`\min\left(c, \frac{B}{d\,s}\right)`: all get
-    an equal share of the bandwidth, and none more than it can use. A model of your own overrides
-    `rate`.
+    an equal share of the bandwidth, and none more than it can use. A custom model overrides `rate`.
     """
 
     def rate(self, speed: float, cores: float, computations: int) -> float:
-        """The rate of each of some computations, in flop/s, on cores that memory can keep busy."""
+        """Return the rate of each computation, in flop/s, on the cores that memory can supply."""
         return min(speed, speed * cores / computations)
 
     def attach(self, clock: Clock, settings: Settings) -> None:
-        """Begin a simulation on the hosts of a platform."""
+        """Start a simulation on the hosts of a platform."""
         self._clock = clock
         columns = settings.routes
         memory = settings.memory_speeds or repeat(math.inf)
@@ -57,25 +56,25 @@ class HostModel:
         self._stale: dict[int, None] = {}
 
     def speed(self, host: int) -> float:
-        """The speed of a core, in flop/s."""
+        """Return the speed of a core, in flop/s."""
         return self._hosts[host].speed
 
     def cores(self, host: int) -> int:
-        """How many cores a host has."""
+        """Return the number of cores of a host."""
         return self._hosts[host].cores
 
     def execute(self, host: int, flops: float, threads: int = 1) -> simpy.Event:
-        """Compute on `threads` cores, so many flops on each; an event of the end."""
+        """Compute `flops` on each of `threads` cores; returns an event for the end."""
         event = self._clock.env.event()
         for waiting in (event, *repeat(None, threads - 1)):
-            # Of equal ends the newest comes first, as in SimGrid.
+            # Among equal ends the newest comes first, as in SimGrid.
             order = -next(self._orders)
             self._hosts[host].start(self._clock.now, flops, order, waiting)
         self._stale[host] = None
         return event
 
     def settle(self) -> None:
-        """Date the next end on each host that something began or ended on."""
+        """Date the next end on each host where a computation began or ended."""
         for number in self._stale:
             host = self._hosts[number]
             if host.end is not None:
@@ -89,7 +88,7 @@ class HostModel:
         self._stale.clear()
 
     def _end(self, number: int) -> None:
-        """End what ends now on a host, or within the precision."""
+        """End the computations on a host that are due now, or within the precision."""
         host = self._hosts[number]
         host.end = None
         host.advance(self._clock.now)

@@ -1,4 +1,4 @@
-"""A rank of MPI as a SimPy process, what each action of its trace does, and what all ranks share.
+"""An MPI rank as a SimPy process with the actions of its trace, and the state that ranks share.
 
 Each method that may block is a generator, which yields the SimPy events that the rank waits for.
 """
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from tisim.simulation.settings import Settings
     from tisim.traces.text_program import TextTrace
 
-#: The actions of a rank while it may wait.
+#: The actions of a rank that may wait.
 Steps = Generator[simpy.Event, None, None]
 
 _MODES: Final = SENDS | SEND_INITS
 _BLOCKING: Final = {"send", "ssend", "bsend", "recv"}
-# Steps of schedules that post a message: the mode of a send, and whether the rank goes on.
+# Steps of schedules that post a message: the mode of a send, and whether the rank continues.
 _POSTS: Final[dict[int, tuple[str | None, bool]]] = {
     **{rows.ISEND: ("standard", True), rows.SEND: ("standard", False)},
     **{rows.SSEND: ("synchronous", False), rows.IRECV: (None, True), rows.RECV: (None, False)},
@@ -52,11 +52,11 @@ _POSTS: Final[dict[int, tuple[str | None, bool]]] = {
 
 @dataclass
 class World:
-    """The ranks of a trace and what they share: clock, models, messages, communicators.
+    """The ranks of a trace and their shared state: clock, models, messages, communicators.
 
-    `placement` is the host of each rank, by its index. A test takes ``smpi/test`` times its entry
-    in `polls`: 1 plus the tests, of all ranks, that have failed since one succeeded
-    (``smpi/grow-injected-times``); so does a probe, which computes for ``smpi/iprobe``.
+    `placement` is the host index of each rank. A test takes ``smpi/test`` times its entry in
+    `polls`: 1 plus the number of tests, of all ranks, that have failed since the last success
+    (``smpi/grow-injected-times``). The same holds for a probe, which computes for ``smpi/iprobe``.
     """
 
     trace: TextTrace
@@ -79,14 +79,14 @@ class World:
         self.ranks = [Rank(self, number, host) for number, host in enumerate(placement)]
 
     def note_poll(self, kind: str, *, success: bool) -> None:
-        """Note how a test or a probe ended."""
+        """Record the outcome of a test or a probe."""
         if success:
             self.polls[kind] = 1
         elif self.protocol.grow_injected_times or kind == "testany":
             self.polls[kind] += 1
 
     def nothing_will_come(self) -> bool:
-        """True if all ranks wait for others or probe in vain; asked less often as this goes on."""
+        """True if all ranks wait for others or probe in vain; checked at growing intervals."""
         self._fruitless_probes += 1
         if self._fruitless_probes & (self._fruitless_probes - 1) or self.network.in_progress:
             return False
@@ -99,7 +99,7 @@ class World:
         write: Callable[[rows.Script], None],
         call: Hashable = None,
     ) -> rows.Script:
-        """What a rank does in a collective, which `write` writes once for all that are equal."""
+        """Return a rank's schedule of a collective, which `write` writes once for equal calls."""
         group, number = communicator.group, communicator.number[rank]
         key = (call, communicator.context, number, group.surveyed_by(number))
         schedule = self._schedules.get(key) if call is not None else None
@@ -113,7 +113,7 @@ class World:
 class Rank:
     """One rank.
 
-    `world`: what all ranks share. `number`: in the world. `host` is where it runs, by its index.
+    `world` is the state that all ranks share, `number` the rank in the world, `host` a host index.
     """
 
     def __init__(self, world: World, number: int, host: int) -> None:
@@ -123,17 +123,17 @@ class Rank:
         self.comms = {0: world.communicators.world}
         self._requests: RankRequests[Request] = RankRequests()
         self._orders = count()
-        # Requests that a wait is about and that are complete, by the order of posting.
+        # Complete requests of the current wait, by the order of posting.
         self._ready: list[tuple[int, Request]] = []
-        self.waits_for: simpy.Event | None = None  # which only other ranks bring about
-        self.probed: Message | None = None  # that it looks for until it is there
+        self.waits_for: simpy.Event | None = None  # triggered only by other ranks
+        self.probed: Message | None = None  # awaited by a blocking probe
         self.action = Action("init")
         self.finish = self.compute = self.other = 0.0
         self.actions = self.bytes_sent = self.messages_sent = 0
         self.is_finished = False
 
     def run(self, actions: Iterable[Action], delay: float) -> Steps:
-        """Act from the start to the end of a trace; errors of input say at which line."""
+        """Execute a trace from start to end; input errors get the line of the trace."""
         protocol = self._world.protocol
         try:
             if delay > 0:
@@ -161,7 +161,7 @@ class Rank:
     # Computations and overheads
 
     def _compute(self, action: Action) -> Steps:
-        """Compute; the threads take as long as the one that computes most, or as all do."""
+        """Compute; the threads take as long as the busiest one, or as the total on all cores."""
         flops, threads = action.amount, 1
         if flops <= 0 or not self._world.settings.cpu.simulate_computation:
             return
@@ -180,7 +180,7 @@ class Rank:
         self.compute += yield from self._time_of(event)
 
     def _time_of(self, event: simpy.Event) -> Generator[simpy.Event, None, float]:
-        """Wait for an event; the seconds that this took."""
+        """Wait for an event; returns the seconds waited."""
         since = self._clock.now
         yield event
         return self._clock.now - since
@@ -196,7 +196,7 @@ class Rank:
         return self.comms[comm]
 
     def _address(self, peer: int, comm: int) -> int:
-        """The world's number of a rank of a communicator, or a peer that is no rank."""
+        """Convert a rank of a communicator to one of the world; wildcards are unchanged."""
         members = self._comm(comm).members
         if peer >= len(members):
             raise InputError(
@@ -206,7 +206,7 @@ class Rank:
         return members[peer] if peer >= 0 else peer
 
     def _message(self, action: Action) -> Message:
-        """The message of a send, or that a receive or a probe is about."""
+        """Return the message of a send, a receive or a probe."""
         peer, context = self._address(action.peer, action.comm), self._comm(action.comm).context
         ends = (self.number, peer) if action.name in _MODES else (peer, self.number)
         return Message(*ends, action.tag, context, action.nbytes)
@@ -217,7 +217,7 @@ class Rank:
     def _post(
         self, message: Message, mode: str | None, *, as_isend: bool = True
     ) -> Generator[simpy.Event, None, Request]:
-        """Post a receive (no mode), or pay the overhead and post a send; a detached one is over."""
+        """Post a receive (no mode), or pay the overhead and post a send; a detached one is done."""
         if mode is None:
             return self._request(self._messages.post_receive(message), receives=True)
         overhead = self._messages.send_overhead
@@ -250,7 +250,7 @@ class Rank:
             yield from self._sendrecv(self._message(send), self._message(receive))
 
     def _sendrecv(self, send: Message, receive: Message) -> Steps:
-        """Post both halves, the sending one first, then wait for both."""
+        """Post the send, post the receive, then wait for both."""
         if send.destination != self.number or receive.source != self.number:
             sent = yield from self._post(send, "standard")
             received = yield from self._post(receive, None)
@@ -259,7 +259,7 @@ class Rank:
     # Requests
 
     def _await(self, request: Request) -> None:
-        """Put a request among those that the rank waits for."""
+        """Add a request to those that the rank waits for."""
         if request.message is None or request.message.has_arrived:
             self._complete(request)
         else:
@@ -271,7 +271,7 @@ class Rank:
             self.waits_for.succeed(request)
 
     def _wait_for(self, *requests: Request) -> Steps:
-        """Finish requests in the order in which they complete, of several the oldest.
+        """Finish requests in the order in which they complete, oldest first among equals.
 
         A non-blocking collective is finished when all of its messages are.
         """
@@ -288,14 +288,14 @@ class Rank:
             yield from self._finish(heapq.heappop(self._ready)[1])
 
     def _wait_for_others(self, event: simpy.Event) -> Generator[simpy.Event, None, object]:
-        """The value of an event that others bring about: of a wait, the request that completed."""
+        """Wait for an event of other ranks; returns its value, for a wait the completed request."""
         self.waits_for = event
         yield event
         self.waits_for = None
         return event.value
 
     def _finish(self, request: Request) -> Steps:
-        """Let a complete request go; a receive costs ``smpi/or``, but not after a rendezvous."""
+        """Release a complete request; a receive costs ``smpi/or``, but not after a rendezvous."""
         self._requests.drop(request)
         message = request.message
         if request.receives and message is not None and message.is_detached:
@@ -303,7 +303,7 @@ class Rank:
             yield from self._clock.sleep(overheads.receive.at(message.nbytes))
 
     def _wait(self, action: Action) -> Steps:
-        """Wait for all: for collectives first, one after the other, as SimGrid does."""
+        """Wait for all requests: collectives first, one after the other, as in SimGrid."""
         listed = self._requests.listed(action)
         for request in listed:
             if request.of_collective:
@@ -311,7 +311,7 @@ class Rank:
         yield from self._wait_for(*(request for request in listed if not request.of_collective))
 
     def _wait_until_all_end(self) -> Steps:
-        """Wait for whatever is still pending."""
+        """Wait for all pending requests."""
         for request in self._requests.freed:
             if not request.is_complete:
                 request.order = next(self._orders)
@@ -321,7 +321,7 @@ class Rank:
             yield from self._wait(Action("waitall"))
 
     def _wait_any(self, action: Action) -> Steps:
-        """Finish one request: one without a message, else the first complete one."""
+        """Finish one request: one without a message, else the first to be complete."""
         listed = self._requests.listed(action)
         without = next((request for request in listed if request.message is None), None)
         if without is not None:
@@ -340,7 +340,7 @@ class Rank:
             yield from self._finish(done)
 
     def _wait_some(self, action: Action) -> Steps:
-        """Wait for any, then test each of the others, as SimGrid does."""
+        """Wait for any, then test each of the others, as in SimGrid."""
         yield from self._wait_any(action)
         yield from self._test(action)
 
@@ -351,7 +351,7 @@ class Rank:
             yield from self._test_one(request if request in self._requests.pending else None)
 
     def _test_one(self, request: Request | None) -> Steps:
-        """Sleep for the time of a test, then finish the request (None: it is) if it is complete."""
+        """Sleep for a test, then finish the request (None: already finished) if it is complete."""
         seconds = self._world.polls["test"] * self._world.protocol.test_sleep
         if seconds > 0:
             yield from self._clock.sleep(seconds)
@@ -359,7 +359,7 @@ class Rank:
                 yield self._clock.turn()
         if request is None:
             return
-        for place, part in enumerate(request.parts):  # those that are finished too
+        for place, part in enumerate(request.parts):  # including finished ones
             yield from self._test_one(part)
             if part is not None and part.is_complete:
                 request.parts[place] = None
@@ -398,7 +398,7 @@ class Rank:
         return message
 
     def is_stuck(self) -> bool:
-        """True if only other ranks can make this one go on, or it has finished."""
+        """True if only other ranks can make this one continue, or it has finished."""
         if self.waits_for is not None:
             return not self.waits_for.triggered
         probes = self.probed is not None and self._messages.find(self.probed) is None
@@ -412,7 +412,7 @@ class Rank:
     def _probe_once(self, wanted: Message) -> Generator[simpy.Event, None, Message | None]:
         """Compute for the time of a probe, then look for a message.
 
-        With eager messages SimGrid looks for those first, and for others in the next round.
+        If eager messages are possible, SimGrid looks for those first, for others one turn later.
         """
         flops = self._probe_flops()
         if flops > 0:
@@ -429,7 +429,7 @@ class Rank:
     # Persistent requests, cancelled and freed ones
 
     def _create_persistent(self, action: Action) -> None:
-        self._address(action.peer, action.comm)  # which raises an error if there is no such rank
+        self._address(action.peer, action.comm)  # raises if there is no such rank
         self._requests.make_persistent(action, self._comm(action.comm).number[self.number])
 
     def _start(self, action: Action) -> Steps:
@@ -439,7 +439,7 @@ class Rank:
                 yield from self._send_or_receive(persistent.action, persistent)
 
     def _cancel(self, action: Action) -> None:
-        """Withdraw a request whose message is not matched."""
+        """Withdraw a request whose message is unmatched."""
         request = self._requests.named(action)
         if request and request.message and self._messages.withdraw(request.message):
             request.message = None
@@ -472,7 +472,7 @@ class Rank:
     def _follow(
         self, schedule: rows.Script, communicator: Communicator
     ) -> Generator[simpy.Event, None, list[Request | None]]:
-        """Carry out a schedule; the requests that it has started."""
+        """Execute a schedule; returns the requests that it has started."""
         slots: dict[int, Request] = {}
         context = communicator.context + 1
         members = {ANY_SOURCE: ANY_SOURCE, **dict(enumerate(communicator.members))}
@@ -504,7 +504,7 @@ class Rank:
             elif kind == rows.SENDRECV:
                 received = message(*next(steps)[1:4], receives=True)
                 yield from self._sendrecv(message(peer, size, tag, receives=False), received)
-            else:  # a computation: traces with files are refused
+            else:  # a computation: traces with files are rejected
                 yield from self._execute(size)
         return [slots.get(number) for number in range(schedule.requests)]
 
@@ -537,7 +537,7 @@ class Rank:
                 yield from self._make_together(made, Stage.NUMBER)
 
     def _agree_on_colors(self, parent: Communicator, begun: Begun) -> Steps:
-        """Rank 0 gathers the colors and keys, then tells every other rank its communicator."""
+        """Rank 0 gathers the colors and keys, then sends every other rank its communicator."""
         groups: list[list[int]] = []
         if parent.members[0] == self.number:
             yield from self._make_together(parent, Stage.COLORS)
@@ -552,7 +552,7 @@ class Rank:
         joins: bool = True,
         groups: Sequence[Sequence[int]] = (),
     ) -> Steps:
-        """Exchange the messages of a stage of the making of a communicator."""
+        """Exchange the messages of a stage in the creation of a communicator."""
         settings = self._world.settings
         write = partial(settings.write_stage, stage=stage, joins=joins, groups=groups)
         schedule = self._world.schedule(self.number, communicator, write)

@@ -1,6 +1,6 @@
 r"""Max-min fair shares by progressive filling.
 
-Variable :math:`i` stands for :math:`n_i` flows of equal share :math:`\rho_i`, penalty :math:`p_i`
+Variable :math:`i` represents :math:`n_i` flows of equal share :math:`\rho_i`, penalty :math:`p_i`
 and bound :math:`b_i` (infinite: none); it loads link :math:`l` with the weight :math:`w_{il}`.
 Shares are feasible if
 
@@ -9,18 +9,18 @@ Shares are feasible if
    \sum_i w_{il} n_i \rho_i \le C_l \text{ (shared link)}, \quad
    w_{il} \rho_i \le C_l \text{ (fat pipe, each } i), \quad \rho_i \le b_i .
 
-The max-min fair ones make the smallest level :math:`p_i \rho_i` as large as possible, then the
-second smallest, and so on (Bertsekas and Gallager, *Data Networks*, 1992, section 6.5). Progressive
-filling raises one level for all open variables until a link is full, at
+The max-min fair shares maximise the smallest level :math:`p_i \rho_i`, then the second smallest,
+and so on (Bertsekas and Gallager, *Data Networks*, 1992, section 6.5). Progressive filling raises
+one level for all open variables until a link is full, at
 
 .. math::
 
    \ell_l = \frac{C_l - \sum_{i\ \mathrm{fixed}} w_{il} n_i \rho_i}
                  {\sum_{i\ \mathrm{open}} w_{il} n_i / p_i},
 
-or a variable reaches its bound, at :math:`p_i b_i`; fixes what is limited there; and goes on. The
-weights and the thresholds are those of SimGrid 3.32 (Velho et al., ACM TOMACS 23(4), 2013;
-``kernel/lmm/maxmin.cpp``); ADR 3 says why rounding decides on fat pipes.
+or a variable reaches its bound, at :math:`p_i b_i`; it fixes the variables limited there and
+continues. The weights and the thresholds are those of SimGrid 3.32 (Velho et al., ACM TOMACS 23(4),
+2013; ``kernel/lmm/maxmin.cpp``); ADR 3 explains why rounding decides on fat pipes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-# Links are full together when their levels differ by less than a thousand roundings.
+# Links are full together if their levels differ by less than a thousand roundings.
 _SAME_LEVEL = 1e-13
 
 
@@ -44,11 +44,11 @@ class Sharing:
     Attributes
     ----------
     capacity, fatpipe
-        Of each link, bytes/s; shape (links,).
+        Capacity of each link in bytes/s, and whether it is a fat pipe; shape (links,).
     count, penalty, bound
-        Of each variable; shape (variables,).
+        Values of each variable; shape (variables,).
     variable, link, weight
-        Which variable loads which link how much; shape (elements,).
+        Elements of the weight matrix; shape (elements,).
     """
 
     capacity: Floats
@@ -61,12 +61,12 @@ class Sharing:
     weight: Floats
 
     def shares(self, precision: float) -> Floats:
-        """The max-min fair share of each flow of a variable, bytes/s.
+        """Return the max-min fair share of each flow of a variable, in bytes/s.
 
         Parameters
         ----------
         precision
-            The part of its capacity that a full link may have left (``maxmin/precision``).
+            Fraction of its capacity that a full link may have left (``maxmin/precision``).
         """
         limit = self._limits()
         share = np.zeros_like(limit)
@@ -82,7 +82,7 @@ class Sharing:
             lowest = reached_at.min()
             if lowest < level:  # bounds come before links
                 fixed = reached_at < level - precision
-                if not fixed.any():  # those within the precision count as equal, as in SimGrid
+                if not fixed.any():  # within the precision counts as equal, as in SimGrid
                     fixed = reached_at < lowest + precision
                 share[fixed] = limit[fixed]
             else:
@@ -100,7 +100,7 @@ class Sharing:
         links_open: NDArray[np.bool_],
         precision: float,
     ) -> Floats:
-        """The level at which each link is full, infinite where that limits nobody."""
+        """Return the level at which each link is full; infinite if it limits no variable."""
         links = len(self.capacity)
         used = np.bincount(self.link, self.weight * (share * self.count)[self.variable], links)
         room = np.where(self.fatpipe, self.capacity, self.capacity - used)
@@ -117,10 +117,10 @@ class Sharing:
         return levels
 
     def _limits(self) -> Floats:
-        """The most that each variable gets when it is alone: its bound, and its links.
+        """Return the share of each variable when alone, limited by its bound and its links.
 
-        A flow whose own bound lies above what a fat pipe leaves it, or that has none, does not meet
-        one before the pipe is full (ADR 3): the pipe's lies a thousand roundings above its level.
+        A flow whose own bound exceeds the share of a fat pipe, or that has none, must not reach a
+        bound before the pipe is full (ADR 3): the pipe's is a thousand roundings above its level.
         """
         alone = self.capacity[self.link] / self.weight
         pipes = self.fatpipe[self.link]
