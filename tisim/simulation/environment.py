@@ -26,24 +26,23 @@ if TYPE_CHECKING:
 
 
 class Environment(CoreEnvironment):
-    """A `simpy.Environment` with hosts and a network in it.
+    """A `simpy.Environment` with hosts and a network.
 
     Ordinary SimPy processes and resources run in it unchanged. The events of the core (ends of
-    computations, transfers and MPI calls) and those of SimPy happen on one clock. At one instant
-    those of the core come first, then those of SimPy; what all of them start then shares the
-    network.
+    computations, transfers and MPI calls) and those of SimPy happen on one clock. At the same
+    instant, those of the core precede those of SimPy; the network is shared after all of them.
 
     Parameters
     ----------
     platform
         A `tisim.Platform`.
     config
-        A `tisim.Config` or a mapping of configuration keys to values; wins over what the platform
-        says.
+        A `tisim.Config` or a mapping of configuration keys to values; takes precedence over the
+        platform's.
     progress
-        Called from time to time with the progress of the simulation.
+        Called periodically with the progress of the simulation.
     registry
-        Actions and algorithms of the user's own; the default registry when not given.
+        User-defined actions and algorithms; by default the default registry.
 
     Examples
     --------
@@ -70,7 +69,7 @@ class Environment(CoreEnvironment):
 
     @classmethod
     def of_driver(cls, driver: Driver, platform: Platform, stop: Stop) -> Self:
-        """An environment in which a simulation that runs already goes on.
+        """Create an environment in which a running simulation continues.
 
         Parameters
         ----------
@@ -79,9 +78,9 @@ class Environment(CoreEnvironment):
         platform
             The platform that it was created with.
         stop
-            Why the simulation stopped. The environment's first step answers it, as it would have
-            done at once had the simulation run in it from the start: to run the core in between
-            would solve the network once more, and change the last bit of later times.
+            Reason why the simulation stopped. The environment's first step handles it, as if the
+            simulation had run in the environment from the start: running the core in between would
+            solve the network once more, and change the last bit of later times.
         """
         env = cls.__new__(cls)
         CoreEnvironment.__init__(env, driver, stop)
@@ -90,7 +89,7 @@ class Environment(CoreEnvironment):
         return env
 
     def start_action(self) -> None:
-        """Start the custom action that the core asks for."""
+        """Start the custom action requested by the core."""
         self._actions.start()
 
     def _doing(self) -> dict[int, str]:
@@ -99,12 +98,12 @@ class Environment(CoreEnvironment):
     # MPI ranks and traces
 
     def mpi(self, hosts: Sequence[str]) -> World:
-        """A world of MPI ranks that SimPy processes act as, one rank for each host named.
+        """Create a world of MPI ranks driven by SimPy processes, one rank per host name.
 
         Parameters
         ----------
         hosts
-            Names of hosts; one may come several times.
+            Names of hosts; a name may occur several times.
 
         Examples
         --------
@@ -130,14 +129,14 @@ class Environment(CoreEnvironment):
     def replay(
         self, trace: TraceLike, deployment: Deployment | Sequence[str] | None = None
     ) -> simpy.Event:
-        """Start a trace beside whatever runs here; an event whose value is the `tisim.Result`.
+        """Start a trace concurrently; returns an event whose value is the `tisim.Result`.
 
         Parameters
         ----------
         trace
-            A `tisim.Trace`, or whatever `tisim.Trace.open` takes.
+            A `tisim.Trace`, or an argument of `tisim.Trace.open`.
         deployment
-            A `tisim.Deployment`, or a list of host names, one a rank; cyclic over the hosts
-            of the platform when not given.
+            A `tisim.Deployment`, or a list of host names, one per rank; by default cyclic over the
+            hosts of the platform.
         """
         return start_replay(self, trace, deployment)

@@ -1,4 +1,4 @@
-"""GOAL schedules, which LogGOPSim simulates, replayed on a platform."""
+"""Replay of GOAL schedules, LogGOPSim's input, on a platform."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ if TYPE_CHECKING:
     from tisim.platform.deployment import Deployment
 
 _Path = str | os.PathLike[str]
-# Events between two reports of progress and looks for Ctrl-C.
+# Events between two progress reports and checks for Ctrl-C.
 _EVENTS = 1 << 16
-# Operations that a message about a deadlock shows.
+# Maximum number of operations that a deadlock message lists.
 _SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
 class GoalResult:
-    """When the ranks of a schedule have ended.
+    """End times of the ranks of a schedule.
 
     Attributes
     ----------
     file
         The schedule.
     ends
-        By rank: seconds.
+        End time of each rank, in seconds.
     hosts
-        By rank.
+        Host of each rank.
     operations, messages
-        How many there are.
+        Number of operations and of messages.
     unexpected
-        Messages that nobody receives.
+        Number of messages that no rank receives.
     """
 
     file: str
@@ -77,15 +77,15 @@ def replay_goal(
 ) -> GoalResult:
     """Predict when the ranks of a GOAL schedule end on a platform.
 
-    Nanoseconds of computing are those of the platform's hosts; with `speed` they shrink and grow.
-    The other parameters are those of `tisim.replay`.
+    Computation times (nanoseconds) refer to the platform's hosts; `speed` scales them. The other
+    parameters are those of `tisim.replay`.
 
     Raises
     ------
     InputError
-        If a file or an option cannot be used.
+        If a file or an option is invalid.
     SimulationError
-        If operations wait for one another, or for messages that nobody sends.
+        If operations wait for one another, or for messages that are never sent.
     """
     schedule = read_goal(path)
     if ranks not in (None, schedule.ranks):
@@ -110,9 +110,9 @@ def replay_goal(
 
 
 def check_goal(path: _Path) -> tuple[_core.GoalSchedule, int]:
-    """A schedule that ends if messages take no time, and how many of them nobody receives.
+    """Read a schedule and check that it ends; returns it and its number of unreceived messages.
 
-    Raises `InputError` and `SimulationError` as `replay_goal` does.
+    Messages take no time. Raises `InputError` and `SimulationError` as `replay_goal` does.
     """
     schedule = read_goal(path)
     run = _core.GoalRun(schedule, None, [0] * schedule.ranks, [1e-9] * schedule.ranks, None)

@@ -1,7 +1,7 @@
-"""Replays with a small jitter of starts and sizes: the median over seeds and its interval.
+"""Replays with a small jitter of starts and sizes: the median over seeds and its range.
 
-Real ranks never start at one instant, and no two messages take exactly the same time. A replay that
-stays symmetric can take a course that no real run takes, most of all where messages are in order
+Real ranks never start at the same instant, and no two messages take exactly the same time. A replay
+that stays symmetric can take a course that no real run takes, especially if messages are in order
 (`network/ordering:fifo`, ADR 27).
 """
 
@@ -18,19 +18,18 @@ if TYPE_CHECKING:
     from tisim.config.table import Protocol
     from tisim.kernel.driver import Progress
 
-#: The default jitter: seconds, and a part of a message's bytes.
+#: The default jitter: seconds, and a fraction of a message's bytes.
 DEFAULT_START: Final = 3e-4
 DEFAULT_SIZE: Final = 0.005
 
-#: More seeds make no median better.
+#: Maximum number of seeds; more do not improve the median.
 MOST_SEEDS: Final = 10_000
 
 
 def options(protocol: Protocol, seed: int) -> dict[str, object]:
-    """The options of a replay with a seed; the configuration's own jitter holds where it has one.
+    """Return the options of a replay with a seed; jitter of the configuration takes precedence.
 
-    `protocol` is the parameters of the configuration. `seed`: how many seeds to go on from that of
-    the configuration.
+    `protocol` has the parameters of the configuration. `seed` is added to the configuration's seed.
     """
     return {
         "tisim/jitter-start": protocol.jitter_start or DEFAULT_START,
@@ -40,9 +39,9 @@ def options(protocol: Protocol, seed: int) -> dict[str, object]:
 
 
 def check_number(number: int) -> None:
-    """See to it that there is a median and an interval.
+    """Check that the number of seeds gives a median and a range.
 
-    Raises an `InputError` if there are fewer than three seeds.
+    Raises an `InputError` if there are fewer than three seeds, or more than `MOST_SEEDS`.
     """
     if number < 3:
         raise InputError(f"a jitter needs at least 3 seeds, not {number}, for a median and a range")
@@ -53,13 +52,13 @@ def check_number(number: int) -> None:
 def times_on_all_cores(
     replays: Sequence[Callable[[Progress], float]], progress: Progress | None, *, workers: int
 ) -> list[float]:
-    """The simulated times of some replays, several of which run at once.
+    """Run replays concurrently and return their simulated times.
 
-    The core releases the GIL while it simulates, so threads are enough, which share the trace and
-    the platform. `replays`: each takes whom to tell how far it is, and returns its simulated
-    seconds. `progress`: is told how far the first one is. `workers`: how many run at once; at most
-    as many as there are cores. Raises a `KeyboardInterrupt` when Ctrl-C stopped them; all have
-    ended.
+    The core releases the GIL while it simulates, so threads suffice; they share the trace and the
+    platform. `replays`: each takes a progress callback and returns its simulated seconds.
+    `progress` is called with the progress of the first one. `workers`: maximum number of concurrent
+    replays, at most the number of cores. Raises a `KeyboardInterrupt` after Ctrl-C, when all
+    replays have ended.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -90,5 +89,5 @@ def times_on_all_cores(
 
 
 def median_of(times: list[float]) -> int:
-    """Which of some times is the median, the lower one of an even number."""
+    """Return the index of the median time; the lower median for an even number."""
     return sorted(range(len(times)), key=times.__getitem__)[(len(times) - 1) // 2]

@@ -1,4 +1,4 @@
-"""Traces as jobs of a simulation: how one starts, and what its result is."""
+"""Traces as jobs of a simulation: their start and their results."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from tisim.kernel.driver import Driver
 
 _Path = str | os.PathLike[str]
-#: A trace, or what `tisim.Trace.open` takes.
+#: A trace, or an argument of `tisim.Trace.open`.
 TraceLike = Trace | _Path | Sequence[_Path]
 
 
 def readable(trace: Trace, settings: Settings) -> TraceSet:
-    """The core's trace, to be read as the configuration says."""
+    """Return the core's trace, with the reading options of the configuration."""
     core: TraceSet = trace.core_with(
         mistaken_null_is_any=settings.protocol.null_source == "any",
         sources_are_matched=settings.protocol.sources == "matched",
@@ -48,7 +48,7 @@ def _volume_factors(trace: Trace, settings: Settings) -> Mapping[float, float]:
 
 
 def lives(placements: Deployment) -> tuple[Sequence[float], Mapping[int, float]]:
-    """When ranks start and are killed, where the deployment says so.
+    """Return the deployment's start times of ranks, and their kill times by rank.
 
     As in SimGrid, a rank that would be killed before it starts is not killed at all.
     """
@@ -69,7 +69,7 @@ def job_result(
     settings: Settings,
     begin: float = 0.0,
 ) -> Result:
-    """The result of a job that is over; it began at `begin`, in seconds."""
+    """Return the result of a finished job, which began at `begin` (seconds)."""
     core = driver.core
     notes = [*settings.warnings, *_inexact(trace), *killed(driver, job)]
     if lost := core.lost_types(job):
@@ -115,7 +115,7 @@ def start_replay(
 
 
 def _inexact(trace: Trace) -> list[str]:
-    """Notes on a trace that was extrapolated, or packed with less precise volumes."""
+    """Return notes on a trace that was extrapolated, or packed with less precise volumes."""
     level = trace.precision
     made = trace.extrapolated
     notes = [] if made is None else [f"{trace.name} is {made.text()}"]

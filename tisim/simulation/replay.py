@@ -36,7 +36,7 @@ _Path = str | os.PathLike[str]
 
 
 class OutsideRunError(InputError):
-    """A timeline of a part of the time in which nothing was simulated; the result is there."""
+    """The requested part of a timeline is outside the simulated time; `result` is complete."""
 
     def __init__(self, error: InputError, result: Result) -> None:
         super().__init__(error.message)
@@ -67,12 +67,12 @@ def replay(
     host_model: HostModel | None = None,
     gpus: Launcher | None = None,
 ) -> Result:
-    """Predict how long the run that a trace was taken from takes on a platform.
+    """Predict how long a traced run takes on a platform.
 
     Parameters
     ----------
     trace
-        A `Trace`, or what `Trace.open` takes: a directory, files, an index, an archive.
+        A `Trace`, or an argument of `Trace.open`: a directory, files, an index, an archive.
     platform
         Platform file in SimGrid's XML format.
 
@@ -83,8 +83,8 @@ def replay(
         Or a `Deployment`. By default the mapping is cyclic over the platform's hosts in their
         order.
     hosts
-        Hosts that ranks go round, instead of a deployment: a file with one host per line, or
-        names.
+        Hosts to assign ranks to cyclically, instead of a deployment: a file with one host per
+        line, or names.
     bandwidth
         What if: scale (x2) or set (100Gbps) the bandwidth of all links.
     latency
@@ -102,7 +102,7 @@ def replay(
     ranks
         Number of ranks that the trace must have.
     progress
-        Called from time to time while the simulation runs.
+        Called periodically while the simulation runs.
     event_log
         Keep a log of all events on disk, for `Result.breakdown`, `Result.critical_path` and the
         other properties that need it.
@@ -116,13 +116,13 @@ def replay(
         Begin and end, in seconds, of the part that timelines for Perfetto show; everything by
         default.
     registry
-        Your own actions and collective algorithms; by default the registry that `tisim.action`
+        User-defined actions and collective algorithms; by default the registry that `tisim.action`
         and `tisim.collective` fill.
     jitter
         Replay with N seeds of a small jitter of start times and message sizes; report the median
         time and the range.
 
-        The jitter is that of ``tisim/jitter-start`` and ``-size``, or 0.3 ms and 0.5 % where they
+        The jitter is that of ``tisim/jitter-start`` and ``-size``, or 0.3 ms and 0.5 % if they
         are 0; seeds count from ``tisim/jitter-seed``. The result is the replay with the median
         time; `Result.jitter` has all times.
     skip_steady
@@ -136,7 +136,7 @@ def replay(
 
         Without an installed core, simpy is the default (`tisim.models`).
     network_model, host_model
-        Models of your own (`tisim.models`), for the SimPy kernel.
+        Custom models (`tisim.models`), for the SimPy kernel.
     gpus
         The GPUs that ranks ``launch`` on: a `tisim.gpu.launched.LaunchedGraph`.
 
@@ -147,11 +147,11 @@ def replay(
     Raises
     ------
     InputError
-        When a file, an option or an action cannot be used; the message says where and what to do.
+        If a file, an option or an action is invalid; the message gives the place and the remedy.
     SimulationError
-        When the simulation cannot proceed: a deadlock, or ranks that call different collectives.
+        If the simulation cannot proceed: a deadlock, or ranks that call different collectives.
     ReplayInterrupted
-        When Ctrl-C stopped it (a `KeyboardInterrupt`); the message says how far it was.
+        After Ctrl-C (a `KeyboardInterrupt`); the message reports the progress.
 
     Examples
     --------
@@ -201,7 +201,7 @@ def replay(
 
 
 def _text_of(trace: Trace | TextTrace | _Path | Sequence[_Path], settings: Settings) -> TextTrace:
-    """The text of a trace, to be read as the configuration says."""
+    """Return the text of a trace, with the reading options of the configuration."""
     from tisim.traces.text_program import TextTrace
 
     if isinstance(trace, TextTrace):
@@ -221,7 +221,7 @@ def _replay_on_simpy(
     network: NetworkModel | None,
     processors: HostModel | None,
 ) -> Result:
-    """Replay a trace in Python; models that are not given are those of the configuration.
+    """Replay a trace in Python; the models default to those of the configuration.
 
     Raises `InputError` if a model is not an instance of its class.
     """
@@ -255,7 +255,7 @@ def _replay_on_simpy(
 
 
 def _check_readable_kernel(settings: Settings, placements: Deployment) -> None:
-    """Raise an `InputError` if only the compiled core simulates this."""
+    """Raise an `InputError` if only the compiled core can simulate this."""
     reason = settings.unsteady
     if reason is None and any(placement.kill_time is not None for placement in placements):
         reason = "the deployment kills ranks"
@@ -279,7 +279,7 @@ def _median(
     progress: Progress | None,
     number: int,
 ) -> tuple[Settings, JitterDict]:
-    """The settings of the seed whose time is the median, and the times of all seeds."""
+    """Return the settings of the seed with the median time, and the times of all seeds."""
     check_number(number)
     protocol = settings.protocol
     seeded = []
@@ -290,7 +290,7 @@ def _median(
     def simulated(with_seed: Settings) -> Callable[[Progress], float]:
         return lambda report: _simulate(trace, with_seed, placements, report, None).simulated_time
 
-    # A user's own actions and algorithms may share what threads must not.
+    # User-defined actions and algorithms may not be thread-safe.
     workers = 1 if settings.registry.modules() else number
     times = times_on_all_cores([simulated(setup) for setup in seeded], progress, workers=workers)
     chosen = seeded[median_of(times)]
@@ -304,7 +304,7 @@ def _median(
 
 
 def _opened(trace: TraceLike | TextTrace, ranks: int | None) -> Trace:
-    """The trace, which has as many ranks as were asked for."""
+    """Open the trace and check its number of ranks."""
     if not isinstance(trace, Trace | str | os.PathLike | Sequence):
         raise InputError('a TextTrace needs kernel="simpy"')
     opened = trace if isinstance(trace, Trace) else Trace.open(trace)
@@ -322,9 +322,9 @@ def _check_ranks(found: int, wanted: int | None, trace: str) -> None:
 
 
 def choose_kernel(kernel: str | None = None) -> tuple[str, list[str]]:
-    """The kernel, ``"core"`` or ``"simpy"``, and a remark for the user on the choice.
+    """Return the kernel, ``"core"`` or ``"simpy"``, and a note for the user on the choice.
 
-    Raises `MissingCoreError` if the core is asked for and not installed.
+    Raises `MissingCoreError` if the core is requested but not installed.
     """
     if kernel not in (None, "core", "simpy"):
         raise InputError(f"kernel is core or simpy, not {kernel!r}")
@@ -368,7 +368,7 @@ def _capture(
 
 @contextmanager
 def _discarded_on_error(capture: EventCapture | None) -> Iterator[EventCapture | None]:
-    """Leave no files of a capture behind when the simulation fails."""
+    """Remove the files of a capture if the simulation fails."""
     try:
         yield capture
     except BaseException:
@@ -430,7 +430,7 @@ def _simulate(
 def _unsteady(
     trace: Trace, settings: Settings, placements: Deployment, capture: EventCapture | None
 ) -> str | None:
-    """Why every iteration has to be simulated; None: for no reason known before."""
+    """Return a reason, known in advance, to simulate every iteration; None if there is none."""
     if capture is not None:
         return "everything that happens is logged"
     if trace.noise[0] != 0:
@@ -441,7 +441,7 @@ def _unsteady(
 
 
 def _carry_out_actions(driver: Driver, job: int, settings: Settings) -> None:
-    """Go on with a job from its first custom action on: only SimPy can carry it out."""
+    """Continue a job from its first custom action, which only SimPy can execute."""
     from tisim.simulation.environment import Environment
 
     env = Environment.of_driver(driver, settings.platform, Stop.NEED_ACTION)
@@ -450,7 +450,7 @@ def _carry_out_actions(driver: Driver, job: int, settings: Settings) -> None:
 
 @contextmanager
 def _interruptible(driver: Driver) -> Iterator[None]:
-    """Let Ctrl-C say how far the simulation is."""
+    """Make Ctrl-C report the progress of the simulation."""
     try:
         yield
     except KeyboardInterrupt:
@@ -464,7 +464,7 @@ def placed(
     hosts: Sequence[str] | _Path | None = None,
     mapping: str | None = None,
 ) -> Deployment:
-    """Where the ranks of a replay run; see `replay`."""
+    """Return the placement of a replay's ranks; see `replay`."""
     if deployment is not None and hosts is not None:
         raise InputError("give --deployment or --hosts, not both")
     if hosts is not None:
@@ -479,7 +479,7 @@ def placed(
 
 
 def _mapped(rule: str, deployment: Deployment | None, platform: Platform, ranks: int) -> Deployment:
-    """The deployment by a rule, over the hosts of the given one."""
+    """Return the deployment of a rule, on the hosts of the given deployment."""
     from tisim.platform.mapping import Mapping, is_rule
 
     if not is_rule(rule):

@@ -1,4 +1,4 @@
-"""Everything that a simulation is made with: platform, models, algorithms."""
+"""The settings of a simulation: platform, models, algorithms."""
 
 from __future__ import annotations
 
@@ -27,18 +27,17 @@ if TYPE_CHECKING:
 
 
 class Settings:
-    """A platform with a configuration; what a `tisim.kernel.driver.Driver` runs with.
+    """A platform with a configuration, the input of a `tisim.kernel.driver.Driver`.
 
-    `platform` is the platform; `config` wins over its own ``<config>``. `config`: options that win
-    over the platform's. `registry`: actions and algorithms of the user's own; the default registry
-    when not given.
+    `config`: options that take precedence over the platform's ``<config>``. `registry`: actions and
+    algorithms of the user; by default the default registry.
 
     Attributes
     ----------
     config
-        The options of both together.
+        The merged options of both.
     network, cpu, protocol, files
-        The models of the network, of processors, of MPI's messages, and of collective reads and
+        The models of the network, of processors, of MPI messages, and of collective reads and
         writes of files.
     speedups
         Factors by which computations between two calls are shortened; the key is
@@ -46,9 +45,9 @@ class Settings:
     routes
         The compiled platform.
     memory_speeds
-        What memory allows all cores of a host together, in flop/s, a value a host; empty: anything.
+        Rate that memory allows all cores of each host together, in flop/s; empty: unlimited.
     warnings
-        What was noticed while reading the platform and its options.
+        Warnings about the platform and its options.
     """
 
     def __init__(
@@ -99,13 +98,13 @@ class Settings:
         return core_platform(self.routes, numbers, self.memory_speeds, self.platform.file_systems)
 
     def overheads_of(self, host: int) -> Overheads:
-        """The overheads of the calls on a host."""
+        """Return the overheads of the calls on a host."""
         number = self._overhead_of_host[host] if self._overhead_of_host else 0
         return self._overheads[number]
 
     @property
     def unsteady(self) -> str | None:
-        """Why equal iterations of a program need not take equal times; None: they do."""
+        """Reason why equal iterations of a program may take different times; None if none."""
         if self.routes.events:
             return "the platform has profiles of what changes or fails"
         protocol = self.protocol
@@ -122,7 +121,7 @@ class Settings:
         return None
 
     def collective(self, operation: str) -> str:
-        """Name of the algorithm or selector of an operation."""
+        """Return the name of the algorithm or selector of an operation."""
         name = self._collectives.get(operation)
         if name is None:
             name = str(self.config[f"smpi/{operation}"] or self.config["smpi/coll-selector"])
@@ -130,7 +129,7 @@ class Settings:
         return name
 
     def algorithm(self, operation: str) -> Algorithm:
-        """The algorithm or selector of an operation."""
+        """Return the algorithm or selector of an operation."""
         return self.registry.algorithm(operation, self.collective(operation))
 
     @property
@@ -145,7 +144,7 @@ class Settings:
         order: Sequence[int] | None,
         surveyed: frozenset[int],
     ) -> Script:
-        """An empty schedule of a rank of a communicator, whose algorithms are the configured."""
+        """Return an empty schedule for a rank of a communicator, with the configured algorithms."""
         return Script(
             rank,
             len(placement),
@@ -157,7 +156,7 @@ class Settings:
         )
 
     def _memory_work(self, host: int) -> MemoryWork | None:
-        """The work of collectives in the memory of a rank on a host; None: it takes no time."""
+        """Return the cost of memory operations in collectives on a host; None if they are free."""
         copy, combine = self.protocol.copy, self.protocol.combine
         if not (copy.takes_time or combine.takes_time):
             return None
@@ -167,23 +166,23 @@ class Settings:
         )
 
     def write_call(self, script: Script, call: CollectiveCall) -> None:
-        """Write what a rank does in a collective (`tisim.actions.vocabulary`)."""
+        """Write the schedule of a rank in a collective (`tisim.actions.vocabulary`)."""
         write_call(script, call, self)
 
     def write_stage(
         self, script: Script, stage: Stage, joins: bool, groups: Sequence[Sequence[int]]
     ) -> None:
-        """Write what a rank does in a stage of the making of a communicator."""
+        """Write the schedule of a rank in a stage of the creation of a communicator."""
         write_stage(script, stage, joins, groups)
 
     def write_parts(self, script: Script) -> None:
-        """Write how a rank learns which parts of a file all ranks want."""
+        """Write the exchange of the parts of a file that the ranks access."""
         from tisim.actions.two_phase import write_parts
 
         write_parts(self.files.way, script)
 
     def plan_transfer(self, transfer: CollectiveTransfer, placement: Sequence[int]) -> Plan:
-        """How the ranks of a communicator carry out a collective read or write."""
+        """Return the plan of a collective read or write of a communicator."""
         from tisim.actions.two_phase import Hints, Request, plan_of
 
         files = self.files
@@ -200,7 +199,7 @@ class Settings:
         return plan_of(files.way, request)
 
     def _striping(self, disk: int) -> Striping | None:
-        """How the files of a disk are striped, if the MPI library has a driver for that."""
+        """Return the striping of files on a disk, if the MPI library has a driver for it."""
         from tisim.actions.two_phase import Striping
 
         place = disk - len(self.platform.disks)
@@ -212,11 +211,11 @@ class Settings:
         return Striping(int(system.stripe), system.count)
 
     def algorithm_name(self, operation: str) -> str:
-        """Name of the algorithm or selector that the line of a collective uses."""
+        """Return the name of the algorithm or selector that the line of a collective uses."""
         return algorithm_name(operation, self)
 
     def action(self, name: str) -> Action:
-        """The generator function that carries out an action of the user's."""
+        """Return the generator function of a user-defined action."""
         return self.registry.actions[name]
 
     def host_index(self, name: str) -> int:
@@ -224,7 +223,7 @@ class Settings:
         return self.platform.host_index(name)
 
     def disk_of(self, host: int, file: str) -> int:
-        """Index of what holds a file on a host: a disk, or a file system after all disks."""
+        """Index of the disk or file system of a host's file; file systems follow all disks."""
         return self.platform.disk_of(host, file)
 
     def file_system_name(self, index: int) -> str:
@@ -232,7 +231,7 @@ class Settings:
         return self.platform.file_systems[index].name
 
     def mounted(self, disk: int) -> tuple[str, str]:
-        """The holder of files, in words, and its mount point (empty: none); see `disk_of`."""
+        """Describe a disk or file system (see `disk_of`), with its mount point (empty if none)."""
         disks = self.platform.disks
         if disk < len(disks):
             held = disks[disk]
@@ -241,7 +240,7 @@ class Settings:
         return f"file system {system.name!r}", system.mount
 
     def server_names(self) -> dict[str, list[str]]:
-        """Names of the hosts of the servers of each file system, that of metadata last."""
+        """Return the host names of each file system's servers, the metadata server last."""
         hosts = self.routes.integers("disk_host")
         return {
             system.name: [
@@ -263,7 +262,7 @@ class Settings:
 def _check_collectives(config: Config, registry: Registry) -> None:
     """Check that the algorithms that a configuration names exist.
 
-    Raises an `InputError` when one does not, whether a trace would call it or not.
+    Raises an `InputError` if one does not, whether or not the trace uses it.
     """
     selector = str(config["smpi/coll-selector"])
     if selector not in SELECTORS:
@@ -280,10 +279,10 @@ def _check_collectives(config: Config, registry: Registry) -> None:
 
 
 def _read_speedups(path: str) -> dict[str, float]:
-    """Factors by which computations between two calls are shortened.
+    """Read the factors by which computations between two calls are shortened.
 
-    The file has lines ``"file:line:file:line",factor`` after one of headings. Raises an
-    `InputError` if it cannot be read, or a line is not of that form.
+    The file has lines ``"file:line:file:line",factor`` after a header line. Raises an
+    `InputError` if it cannot be read, or a line does not have this form.
     """
     import csv
 
