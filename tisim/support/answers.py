@@ -1,4 +1,4 @@
-"""Checks of the numbers that models return: a model may be a user's own."""
+"""Checks of the numbers that models return, which may be user-defined."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tisim.errors import InputError
 def checked(
     model: object, method: str, value: object, *, positive: bool = False, finite: bool = True
 ) -> float:
-    """The number that a method of a model returned.
+    """Return `value`, the result of a method of a model, as a float.
 
-    Raises an `InputError` when it is not a number, is negative, or is 0 or infinite where that has
-    no meaning.
+    Raises an `InputError` if it is not a number, is negative, or is 0 (with `positive`) or infinite
+    (with `finite`).
     """
     if isinstance(value, Real):
         number = float(value)

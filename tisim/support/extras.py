@@ -1,4 +1,4 @@
-"""Extras that install missing libraries: the message of an import names the extra."""
+"""Extras that install missing libraries: a failed import names the extra."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _EXTRAS = {
 
 
 class MissingLibraries:
-    """Asked last for a module: refuses a library of an extra that a module of tisim imports."""
+    """Last finder of modules: reports the extra of a missing library that tisim imports."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:
@@ -31,7 +31,7 @@ class MissingLibraries:
         while frame.f_back and frame.f_code.co_filename.startswith("<frozen importlib"):
             frame = frame.f_back
         importer = str(frame.f_globals.get("__name__"))
-        if importer.startswith("tisim."):  # others learn that it is not there as ever
+        if importer.startswith("tisim."):  # other importers get the usual error
             extra = "calibrate" if "calibrat" in importer else extra
             raise ModuleNotFoundError(
                 f"{name} is not installed, which this needs: pip install 'tisim[{extra}]'",
@@ -43,7 +43,7 @@ sys.meta_path.append(MissingLibraries)
 
 
 def is_installed(name: str) -> bool:
-    """True if a library is there; it is not loaded."""
+    """True if a library is installed; does not load it."""
     try:
         check_installed(name)
     except ModuleNotFoundError:
@@ -52,7 +52,7 @@ def is_installed(name: str) -> bool:
 
 
 def check_installed(*names: str) -> None:
-    """Refuse, before long work, what its result needs and nobody has installed."""
+    """Raise, before long work, if a library that its result needs is not installed."""
     from importlib.util import find_spec
 
     for name in names:

@@ -1,16 +1,16 @@
-"""Writing files: whole or not at all, and directly into pipes and devices.
+"""Atomic writing of files, and direct writing to pipes and devices.
 
-A regular file is written under another name beside its target and renamed when it is complete, so
-that nobody ever sees a part of it, and what was there before stays until then. In detail:
+A regular file is written under a temporary name next to its target and renamed when it is complete,
+so that a partial file is never visible and an existing file stays until then. In detail:
 
 - Symbolic links are followed: the file that they lead to is replaced, the links stay.
 - A pipe, a terminal, a device and a descriptor of the process itself (``/dev/stdout``) are written
   directly: they must not be replaced.
-- A file that is replaced keeps its permissions; a new one gets 0666 less the process's umask,
-  which is never changed, since other threads may create files at the same time.
-- After an error and after Ctrl-C nothing is left behind.
-- Nothing is synchronised with the disk unless `durable` is asked for: a simulation can be repeated
-  after a power failure, and waiting for the disk would slow down every small replay.
+- A replaced file keeps its permissions; a new one gets 0666 without the process's umask, which is
+  never changed, since other threads may create files at the same time.
+- After an error or Ctrl-C, no temporary file is left behind.
+- Nothing is synchronised with the disk unless `durable` is set: a simulation can be repeated after
+  a power failure, and waiting for the disk would slow down every small replay.
 """
 
 from __future__ import annotations
@@ -30,21 +30,20 @@ from tisim.errors import InputError
 
 _Path = str | os.PathLike[str]
 
-# Names of open descriptors, which lead wherever the descriptor leads.
+# Paths of open descriptors, which refer to the file of the descriptor.
 _DESCRIPTOR = re.compile(r"/dev/fd/(\d+)|/proc/(?:self|thread-self)/fd/(\d+)")
-# A name has at most 255 bytes; beside a part of the target's it holds random digits and a suffix.
+# Bytes. A name has at most 255: part of the target's name, random digits and a suffix.
 _LONGEST_STEM = 100
 _COPIED_AT_ONCE = 1 << 20
 
 
 class OutputFile:
-    """A file that is being written, and appears whole or not at all.
+    """A file that is written atomically.
 
-    As a context manager it is committed in the end, or discarded after an exception. What was there
-    before stays until `commit`.
-    `random_access` says that `overwrite`, `reader` or `restart` is going to be used: what goes into
-    a pipe is then collected in a temporary file. Raises `InputError` if no file can be created
-    there.
+    As a context manager it is committed at the end, or discarded after an exception. An existing
+    file stays until `commit`. `random_access` is required for `overwrite`, `reader` and `restart`:
+    the output to a pipe is then collected in a temporary file. Raises `InputError` if the file
+    cannot be created.
     """
 
     def __init__(self, path: _Path, *, random_access: bool = False) -> None:
@@ -84,12 +83,12 @@ class OutputFile:
             raise
 
     def write(self, data: bytes | memoryview | str) -> None:
-        """Append bytes, or text as UTF-8, with ``?`` for the bytes of file names in no encoding."""
+        """Append bytes, or text as UTF-8, with ``?`` for undecodable bytes of file names."""
         with self.writing():
             self._file.write(data.encode(errors="replace") if isinstance(data, str) else data)
 
     def writing(self) -> contextlib.AbstractContextManager[None]:
-        """A context that turns errors of the system into an `InputError` that names the file."""
+        """Return a context that turns system errors into an `InputError` that names the file."""
         return _named_errors(self.path)
 
     @property
@@ -98,14 +97,14 @@ class OutputFile:
         return self._file
 
     def reader(self) -> BufferedReader:
-        """Open what has been written so far for reading; it survives a `restart`."""
+        """Open the data written so far for reading; the reader survives a `restart`."""
         assert self._temporary is not None
         with self.writing():
             self._file.flush()
             return self._temporary.open("rb")
 
     def restart(self) -> None:
-        """Begin again with an empty file."""
+        """Start again with an empty file."""
         assert self._temporary is not None
         with self.writing():
             mode = stat.S_IMODE(os.fstat(self._file.fileno()).st_mode)
@@ -115,7 +114,7 @@ class OutputFile:
             os.fchmod(self._file.fileno(), mode)
 
     def overwrite(self, offset: int, data: bytes) -> None:
-        """Replace bytes that have been written, such as a length that was not known yet."""
+        """Replace bytes already written, such as a length that becomes known later."""
         with self.writing():
             end = self._file.tell()
             self._file.seek(offset)
@@ -123,7 +122,7 @@ class OutputFile:
             self._file.seek(end)
 
     def complete(self) -> None:
-        """Write out everything, while errors can still be undone by `discard`."""
+        """Flush and close the file; after an error, `discard` can still undo it."""
         with self.writing():
             self._file.flush()
             if self._direct is not None:
@@ -133,7 +132,7 @@ class OutputFile:
             self._file.close()
 
     def commit(self) -> None:
-        """Give the file, which is complete, its name."""
+        """Rename the completed file to its target."""
         with self.writing():
             if self._temporary is not None and self._target is not None:
                 self._temporary.replace(self._target)
@@ -141,8 +140,8 @@ class OutputFile:
                 self._release()
 
     def discard(self) -> None:
-        """Leave nothing behind; what went into a pipe already cannot be taken back."""
-        with contextlib.suppress(OSError):  # an error of what is thrown away does not matter
+        """Remove the file; data already written to a pipe cannot be withdrawn."""
+        with contextlib.suppress(OSError):  # errors of discarded data do not matter
             self._file.close()
         self._release()
 
@@ -155,10 +154,10 @@ class OutputFile:
 
 
 def write_file(path: _Path, content: bytes | str | Iterable[str]) -> None:
-    """Write a file whole or not at all.
+    """Write a file atomically.
 
-    A text, which is written as UTF-8, may come in pieces. Raises `InputError` if it
-    cannot be written; what was there before is then still there.
+    Text is written as UTF-8 and may be given in pieces. Raises `InputError` if the file cannot be
+    written; an existing file is then unchanged.
     """
     pieces = (content,) if isinstance(content, (bytes, str)) else content
     with OutputFile(path) as file:
@@ -168,11 +167,11 @@ def write_file(path: _Path, content: bytes | str | Iterable[str]) -> None:
 
 @contextlib.contextmanager
 def replacing(path: _Path, *, durable: bool = False) -> Iterator[Path]:
-    """A temporary name to write to, whose file becomes `path` when the block ends without an error.
+    """Yield the name of a temporary file that becomes `path` if the block ends without an error.
 
-    For libraries that write to a file by its name; the name has the suffix of `path`. The file
-    exists already, and is empty. `durable` waits for the disk. Raises `InputError` if it cannot be
-    written; what was there before is then still there.
+    For libraries that write to a file by its name; the name has the suffix of `path`. The temporary
+    file exists and is empty. `durable` waits for the disk. Raises `InputError` if `path` cannot be
+    written; an existing file is then unchanged.
     """
     temporary = None
     try:
@@ -207,10 +206,10 @@ def replacing(path: _Path, *, durable: bool = False) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def new_directory(path: _Path) -> Iterator[Path]:
-    """A temporary directory that becomes `path` when the block ends without an error.
+    """Yield a temporary directory that becomes `path` if the block ends without an error.
 
-    It must not exist, or be empty. Those above it are created. Raises `InputError` if it exists and
-    is not empty, or cannot be created.
+    Parent directories are created. Raises `InputError` if `path` exists and is not an empty
+    directory, or cannot be created.
     """
     target = Path(path)
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
@@ -231,10 +230,10 @@ def new_directory(path: _Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def locked(path: _Path) -> Iterator[None]:
-    """Keep other processes that ask for it from writing a file, until the block ends.
+    """Hold an advisory lock on writing a file until the block ends.
 
-    The lock is a hidden file beside it, since the file itself is replaced; the system releases it
-    however the process ends. Raises `InputError` if another process has it.
+    The lock is on a hidden file next to it, since the file itself is replaced; the system releases
+    it however the process ends. Raises `InputError` if another process holds it.
     """
     import fcntl
 
@@ -254,13 +253,13 @@ def locked(path: _Path) -> Iterator[None]:
                     ) from None
                 with contextlib.suppress(FileNotFoundError):
                     if os.path.samestat(os.fstat(descriptor), name.stat()):
-                        break  # and not one that its owner has just removed
+                        break  # not a file that its owner has just removed
         stack.callback(name.unlink, missing_ok=True)
         yield
 
 
 def check_writable(path: _Path) -> None:
-    """Check that a file can be written, before the work is done whose result it shall hold."""
+    """Check that a file can be written, before starting the work that produces its content."""
     with _named_errors(path):
         if _is_replaceable(path):
             temporary = _beside(_final(path))
@@ -269,7 +268,7 @@ def check_writable(path: _Path) -> None:
 
 
 def check_own(path: _Path, mark: str) -> None:
-    """Refuse to replace a file that does not have `mark` in its first lines: another wrote it."""
+    """Reject the replacement of a file without `mark` in its first 4 KiB: not tisim's own."""
     file = Path(path)
     if not file.is_file():
         return
@@ -281,7 +280,7 @@ def check_own(path: _Path, mark: str) -> None:
 
 @contextlib.contextmanager
 def _named_errors(path: _Path, temporary: Path | None = None) -> Iterator[None]:
-    """Turn an error of the system, or one about the temporary file, into one about `path`."""
+    """Turn a system error, or an error about the temporary file, into one about `path`."""
     try:
         yield
     except InputError as error:
@@ -293,10 +292,10 @@ def _named_errors(path: _Path, temporary: Path | None = None) -> Iterator[None]:
 
 
 def _is_replaceable(path: _Path) -> bool:
-    """True if a path leads to a regular file or to nothing, so that a new file can take its name.
+    """True if a path refers to a regular file or to nothing, so that a new file can take its name.
 
-    Raises `InputError` if it leads to a directory, `OSError` if it leads to a file that must not be
-    written.
+    Raises `InputError` if it refers to a directory, `OSError` if it refers to a file that is not
+    writable.
     """
     if _own_descriptor(path) is not None:
         return False
@@ -312,7 +311,7 @@ def _is_replaceable(path: _Path) -> bool:
 
 
 def _own_descriptor(path: _Path) -> int | None:
-    """The open descriptor that a path such as ``/dev/stdout`` stands for."""
+    """Return the open descriptor that a path such as ``/dev/stdout`` refers to."""
     name = str(Path(path).absolute())
     for _ in range(40):  # as many links as Linux follows
         if found := _DESCRIPTOR.fullmatch(name):
@@ -326,28 +325,28 @@ def _own_descriptor(path: _Path) -> int | None:
 
 
 def _open_directly(path: _Path) -> int:
-    """A descriptor to write to a pipe, a device, or where a descriptor of the process leads."""
+    """Open a pipe, a device, or the target of a descriptor of the process for writing."""
     own = _own_descriptor(path)
     if own is None:
         return os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     for stream in (sys.stdout, sys.stderr):
-        stream.flush()  # what was printed before comes before
+        stream.flush()  # keeps the order of the output
     return os.dup(own)
 
 
 def _final(path: _Path) -> Path:
-    """The file that symbolic links lead to."""
+    """Resolve symbolic links."""
     return Path(os.path.realpath(path))
 
 
 def _beside(target: Path, suffix: str = ".part") -> Path:
-    """A name that no other file has, in the directory of the target."""
+    """Return a unique file name in the directory of the target."""
     stem = os.fsdecode(os.fsencode(target.stem)[:_LONGEST_STEM])
     return target.with_name(f".{stem}-{os.urandom(6).hex()}{suffix}")
 
 
 def _create(temporary: Path, target: Path) -> IO[bytes]:
-    """Create the temporary file with the permissions that the target has, or is to have."""
+    """Create the temporary file with the permissions of the existing or future target."""
     try:
         mode = stat.S_IMODE(target.stat().st_mode)
         known = True

@@ -1,4 +1,4 @@
-"""Public names of a package that are loaded when they are first used."""
+"""Public names of a package that are loaded on first use."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 def lazy_names(
     package: str, modules: Mapping[str, str]
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package.
+    """Return ``__getattr__`` and ``__dir__`` of a package.
 
-    `modules` has the names that each module defines; ``.name`` is a module of the package.
+    `modules` maps modules to the names that they define; ``.name`` is a module of the package.
     """
     home_of = {name: module for module, names in modules.items() for name in names.split()}
     own = vars(sys.modules[package])

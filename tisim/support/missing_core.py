@@ -1,7 +1,7 @@
-"""Stands in for the compiled core where it is not installed, so that the SimPy kernel can run.
+"""Substitute for the compiled core if it is not installed, so that the SimPy kernel can run.
 
-It has the few numbers that schedules of collectives are made of; calling anything else says how to
-get the core.
+It has the few constants that schedules of collectives need; calling anything else raises an error
+that explains how to install the core.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from enum import IntEnum
 
 from tisim.errors import MissingCoreError
 
-#: A receive that takes a message from any rank.
+#: Wildcard source: a receive matches a message from any rank.
 ANY_SOURCE = -555
 #: No rank: messages to it and from it do nothing.
 PROC_NULL = -666
@@ -38,7 +38,7 @@ class StepCode(IntEnum):
 
 
 class Stage(IntEnum):
-    """A stage of the making of a communicator."""
+    """A stage of the creation of a communicator."""
 
     NONE = 0
     COLORS = 1
@@ -49,16 +49,16 @@ class Stage(IntEnum):
 
 
 class ScheduleError(Exception):
-    """A schedule that cannot be carried out."""
+    """A schedule is invalid."""
 
 
 def file_size_bounds() -> list[int]:
-    """Without files, there are no classes of their sizes."""
+    """Return no size classes: the SimPy kernel has no files."""
     return []
 
 
 class _Absent:
-    """Something of the core: it can be named but not used."""
+    """A placeholder for a name of the core: it can be referenced but not called."""
 
     def __init__(self, name: str) -> None:
         self._name = name

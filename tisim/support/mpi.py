@@ -1,4 +1,4 @@
-"""The user's MPI library: compiling C with its compiler, once per library, and starting ranks."""
+"""The user's MPI library: compile C with its compiler, once per library, and start ranks."""
 
 from __future__ import annotations
 
@@ -34,40 +34,40 @@ tisim "MPI" MPI_VERSION MPI_SUBVERSION
 class MpiLibrary:
     """The MPI library that a compiler wrapper belongs to."""
 
-    name: str  # its name and version: ``Open MPI 4.1.4``
-    compiler: str  # the path of the compiler wrapper
-    command: str  # what the wrapper calls, as it says itself
+    name: str  # name and version: ``Open MPI 4.1.4``
+    compiler: str  # path of the compiler wrapper
+    command: str  # underlying compiler command, as shown by the wrapper
 
 
 @dataclass(frozen=True)
 class SourceCode:
-    """C that is compiled where it is used."""
+    """C source code that is compiled on the user's machine."""
 
-    name: str  # what messages call it: ``recorder``
-    product: str  # the file name of what is compiled: ``libtisim_record.so``
-    files: dict[str, str]  # the text of each file, by name
-    options: tuple[str, ...]  # options of the compiler, before the names of the files
-    link_options: tuple[str, ...] = ()  # those behind
-    # How to compile and use it by hand, without the command of the compiler, which `write_source`
-    # puts in place of ``{compile}``.
+    name: str  # name in messages: ``recorder``
+    product: str  # file name of the compiled product: ``libtisim_record.so``
+    files: dict[str, str]  # text of each file, by name
+    options: tuple[str, ...]  # compiler options before the file names
+    link_options: tuple[str, ...] = ()  # options after the file names
+    # Instructions for manual compilation and use; `write_source` replaces ``{compile}`` by the
+    # compiler command.
     readme: str = field(default="    {compile}\n", repr=False)
 
     def command(self, compiler: str, sources: tuple[str, ...] | None = None) -> list[str]:
-        """The command that compiles it, in the directory of its files."""
+        """Return the command that compiles it, in the directory of its files."""
         names = sources or tuple(name for name in self.files if name.endswith(".c"))
         return [compiler, *self.options, *names, "-o", self.product, *self.link_options]
 
 
 def compiler_of_user(compiler: str | None) -> str:
-    """The compiler wrapper that was named, or else ``$MPICC``, or else ``mpicc``."""
+    """Return the given compiler wrapper, or else ``$MPICC``, or else ``mpicc``."""
     return compiler or os.environ.get("MPICC") or "mpicc"
 
 
 def find_library(compiler: str, what: str = "recorder") -> MpiLibrary:
-    """The MPI library of a compiler wrapper such as ``mpicc``.
+    """Return the MPI library of a compiler wrapper such as ``mpicc``.
 
-    `what` is to be compiled, for the message. Raises `InputError` if there is no such compiler, or
-    when it does not find ``mpi.h``.
+    `what`: the program to compile, for the message. Raises `InputError` if there is no such
+    compiler, or it does not find ``mpi.h``.
     """
     path = shutil.which(compiler)
     if path is None:
@@ -88,10 +88,10 @@ def find_library(compiler: str, what: str = "recorder") -> MpiLibrary:
 
 
 def compiled(source: SourceCode, library: MpiLibrary, directory: Path | None = None) -> Path:
-    """The compiled file of a source for an MPI library, made on first use.
+    """Return the compiled file of a source for an MPI library, compiling it on first use.
 
-    It is kept in `directory`, by default one in the user's cache. Raises `InputError` if it cannot
-    be compiled or kept.
+    It is cached in `directory`, by default in the user's cache. Raises `InputError` if it cannot be
+    compiled or stored.
     """
     key = hashlib.sha256()
     options = (*source.options, *source.link_options)
@@ -105,9 +105,9 @@ def compiled(source: SourceCode, library: MpiLibrary, directory: Path | None = N
 
 
 def compiled_once(kept: Path, name: str, build: Callable[[Path], None]) -> Path:
-    """A compiled file that is kept in a cache; `build` makes it in a directory if it is missing.
+    """Return a cached compiled file; `build` creates it in a directory if it is missing.
 
-    Raises `InputError` if it cannot be kept.
+    Raises `InputError` if it cannot be stored.
     """
     if kept.is_file():
         return kept
@@ -126,7 +126,7 @@ def compiled_once(kept: Path, name: str, build: Callable[[Path], None]) -> Path:
 
 
 def write_source(source: SourceCode, directory: Path) -> list[Path]:
-    """Write a source and how to compile it into a directory, for machines without Python.
+    """Write a source with compilation instructions to a directory, for machines without Python.
 
     Raises `InputError` if the directory cannot be written.
     """
@@ -144,7 +144,7 @@ def write_source(source: SourceCode, directory: Path) -> list[Path]:
 
 
 def cache_directory(part: str = "compiled") -> Path:
-    """Where what is compiled for the user is kept: ``tisim/PART`` in the user's cache."""
+    """Return the directory of compiled files: ``tisim/PART`` in the user's cache."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "tisim" / part
 
@@ -163,19 +163,18 @@ def _compile(source: SourceCode, library: MpiLibrary, directory: Path) -> None:
 
 _LAUNCHERS = ("mpirun", "mpiexec", "orterun", "prterun")
 _RANKS = ("-n", "-np", "--np", "-c", "--n")
-#: Seconds that ranks have to end when their work is done. MPICH's may never do so over UCX and TCP:
-#: a rank waits in MPI_Finalize for answers of others, which read nothing any more.
+#: Seconds that ranks have to end after their work is done. With MPICH over UCX and TCP they may
+#: never end: a rank waits in MPI_Finalize for replies of others, which no longer read messages.
 SECONDS_TO_FINALIZE = 10.0
-# Seconds that ranks have to end when they are told to.
+# Seconds that ranks have to end after SIGTERM.
 _GRACE = 5.0
 
 
 def launching_command(command: Sequence[str], ranks: int, program: Sequence[str]) -> list[str]:
-    """A command of the user's with the number of ranks, if it lacks one, and the program.
+    """Return the user's launcher command with the number of ranks, if missing, and the program.
 
-    `command` is what starts ranks, ``["mpirun", "--host", "a,b"]``, by default ``mpirun``;
-    `program`, with its arguments, is put at the end. Raises `InputError` if there is no such
-    command.
+    `command` starts the ranks, such as ``["mpirun", "--host", "a,b"]``, by default ``mpirun``;
+    `program`, with its arguments, is appended. Raises `InputError` if there is no such command.
     """
     words = [*command] or ["mpirun"]
     if shutil.which(words[0]) is None:
@@ -189,14 +188,14 @@ def launching_command(command: Sequence[str], ranks: int, program: Sequence[str]
     return [*words, *program]
 
 
-# prctl(2): the signal that a process gets when the one that started it has ended, however.
+# prctl(2): the signal that a process gets when its parent ends for any reason.
 _PR_SET_PDEATHSIG = 1
 
 
 def ending_with_this() -> Callable[[], None] | None:
-    """The `preexec_fn` of a launcher that is told to end when this process ends, even by SIGKILL.
+    """Return a `preexec_fn` that terminates a launcher when this process ends, even by SIGKILL.
 
-    It then ends its ranks. Linux only: None elsewhere.
+    The launcher then ends its ranks. Linux only: None elsewhere.
     """
     if not sys.platform.startswith("linux"):
         return None
@@ -205,14 +204,14 @@ def ending_with_this() -> Callable[[], None] | None:
 
     def prepare() -> None:
         prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != parent:  # it has ended meanwhile
+        if os.getppid() != parent:  # the parent has already ended
             os._exit(1)
 
     return prepare
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
-    """End what is still running: the launcher ends its ranks."""
+    """Terminate a launcher that is still running; it ends its ranks."""
     if process.poll() is not None:
         return
     process.terminate()

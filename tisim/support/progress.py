@@ -1,4 +1,4 @@
-"""A progress bar on a terminal, for work that takes long."""
+"""A progress bar on a terminal, for long-running work."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import sys
 import time
 from typing import Self
 
-# Seconds of work before a bar appears, and between two drawings of it.
+# Seconds before a bar appears, and between updates.
 _DELAY = 1.0
 _INTERVAL = 0.1
-_WIDTH = 30  # letters
+_WIDTH = 30  # characters
 
 
 class ProgressBar:
@@ -19,7 +19,7 @@ class ProgressBar:
         self._title = title
         self._wanted = wanted
         self._start = time.monotonic()
-        self._drawn = 0.0  # when the bar was drawn last
+        self._drawn = 0.0  # time of the last update
 
     def __enter__(self) -> Self:
         return self
@@ -30,13 +30,13 @@ class ProgressBar:
 
     @property
     def is_shown(self) -> bool:
-        """True if there is a terminal to show it on."""
+        """True if the bar is wanted and standard error is a terminal."""
         return self._wanted and sys.stderr.isatty()
 
     def show(self, fraction: float, note: str = "", *, title: str | None = None) -> None:
-        """Show how much of the work is done.
+        """Show the completed fraction of the work.
 
-        `fraction` is from 0 to 1; `note` stands behind the bar, and `title` before it from now on.
+        `fraction` is from 0 to 1; `note` follows the bar; `title` replaces the title before it.
         """
         self._title = title or self._title
         now = time.monotonic()
@@ -54,6 +54,6 @@ class ProgressBar:
         print(end=f"\r{line[:width]}\x1b[K", file=sys.stderr, flush=True)
 
     def show_simulation(self, simulated_time: float, actions: int, fraction: float) -> None:
-        """Show how far a simulation is; see `tisim.kernel.driver.Progress`."""
+        """Show the progress of a simulation; see `tisim.kernel.driver.Progress`."""
         rate = actions / max(time.monotonic() - self._start, 1e-9)
         self.show(fraction, f"{rate:,.0f} actions/s, simulated {simulated_time:.6g} s")

@@ -1,4 +1,4 @@
-"""Reading files that a user names: what has no end is refused, and nothing fills the memory."""
+"""Reading of files given by the user: rejects endless devices and files that fill the memory."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from tisim.errors import InputError
 
 _Path = str | os.PathLike[str]
 
-#: Bytes of a file that is read as a whole; those that are read piece by piece may be longer.
+#: Maximum bytes of a file that is read as a whole; files read piece by piece may be longer.
 LONGEST = 1 << 30
 _READ_AT_ONCE = 1 << 20
-# A key of TOML with so many parts; each character is looked at once.
+# A TOML key with 500 parts or more; possessive quantifiers examine each character once.
 _LONG_KEY = re.compile(r"(?<![\w.-])(?:[\w-]++[ \t]*+\.[ \t]*+){500}")
 
 
 def open_input(path: _Path) -> BufferedReader:
     """Open a file, a pipe or a terminal for reading.
 
-    Raises `InputError` for a directory and for devices, which have no end (``/dev/zero``);
-    `OSError` if it cannot be opened.
+    Raises `InputError` for devices without an end (``/dev/zero``), `OSError` if it cannot be
+    opened.
     """
     file = Path(path).open("rb")  # noqa: SIM115 - the caller closes it
     mode = os.fstat(file.fileno()).st_mode
@@ -50,12 +50,13 @@ def head_of(path: _Path) -> bytes:
         return b""
 
 
-# A GOAL schedule begins with blanks, comments and this, or with the number 4223 in eight bytes.
+# A text GOAL schedule begins with blanks, comments and num_ranks; a binary one with the number 4223
+# in eight bytes.
 _GOAL = re.compile(rb"(?:\s|//[^\n]*\n|/\*.*?\*/)*num_ranks\s+\d", re.DOTALL)
 _GRAPH = re.compile(rb"(?:\s|#[^\n]*\n)*graph[ \t]+1\s")
-#: A packed file begins with it.
+#: First bytes of a packed file.
 PACKED_MAGIC = b"\x89TIT\r\n\x1a\n"
-# A packed file whose only section is a graph: version, checksum and length of the table are before.
+# A packed file whose only section is a graph, after version, checksum and length of the table.
 _PACKED_GRAPH = re.compile(re.escape(PACKED_MAGIC) + rb".{9}\x05graph", re.DOTALL)
 
 
@@ -65,7 +66,7 @@ def is_goal(head: bytes) -> bool:
 
 
 def graph_kind(path: _Path) -> str:
-    """The kind of graph of a file by its head: ``"goal"``, ``"graph"`` (of GPUs), or empty."""
+    """Return the kind of graph of a file by its head: ``"goal"``, ``"graph"`` (GPUs), or empty."""
     head = head_of(path)
     if is_goal(head):
         return "goal"
@@ -78,9 +79,9 @@ def is_trace(path: _Path) -> bool:
 
 
 def read_input(path: _Path, what: str = "this file", *, any_length: bool = False) -> bytes:
-    """The content of a file; `what` it should be is for the message of the `InputError`.
+    """Return the content of a file; `what`: its description, for the message of the `InputError`.
 
-    `any_length` says that such a file may be longer than `LONGEST`; a pipe may not.
+    `any_length`: a regular file may be longer than `LONGEST`; a pipe may not.
     """
     longest = LONGEST
     try:
@@ -100,7 +101,7 @@ def read_input(path: _Path, what: str = "this file", *, any_length: bool = False
 
 
 def _content(file: BufferedReader, most: int) -> bytes:
-    # Python takes the memory for all that it is to read, however little there is.
+    # Python allocates the memory for the requested size, however little there is to read.
     parts = [file.read(min(os.fstat(file.fileno()).st_size + 1, most))]
     while parts[-1] and (left := most - sum(map(len, parts))) > 0:
         parts.append(file.read(min(left, _READ_AT_ONCE)))
@@ -108,9 +109,9 @@ def _content(file: BufferedReader, most: int) -> bytes:
 
 
 def read_text(path: _Path, what: str = "this file") -> str:
-    """The text of a file, which is in UTF-8; raises `InputError` if it is not.
+    """Return the text of a UTF-8 file; raises `InputError` if it is not UTF-8.
 
-    A byte order mark before it, as editors and spreadsheets of Windows write it, is left out.
+    A leading byte order mark, as written by Windows editors and spreadsheets, is removed.
     """
     try:
         return read_input(path, what).decode("utf-8-sig")
@@ -119,7 +120,7 @@ def read_text(path: _Path, what: str = "this file") -> str:
 
 
 def parse_json(text: str, path: _Path | None = None, remedy: str = "") -> object:
-    """The value of a text in JSON; `remedy` ends the message of the `InputError`."""
+    """Parse JSON text; `remedy` ends the message of the `InputError`."""
     import json
 
     try:
@@ -130,16 +131,16 @@ def parse_json(text: str, path: _Path | None = None, remedy: str = "") -> object
         ) from None
     except RecursionError:
         raise InputError(f"this JSON is nested too deeply{remedy}", file=path) from None
-    except ValueError:  # of Python, about integers of thousands of digits
+    except ValueError:  # from Python, for integers of thousands of digits
         raise InputError(f"this JSON has a number that is too long{remedy}", file=path) from None
     return value
 
 
 @contextlib.contextmanager
 def toml_errors(path: _Path, text: str) -> Iterator[None]:
-    """A context in which `tomllib` reads a text: whatever it raises becomes an `InputError`.
+    """Return a context in which `tomllib` parses a text: its errors become an `InputError`.
 
-    Keys of thousands of parts, for which it takes minutes, are refused before.
+    Keys of thousands of parts, which take it minutes, are rejected in advance.
     """
     import tomllib
 
@@ -154,5 +155,5 @@ def toml_errors(path: _Path, text: str) -> Iterator[None]:
         raise InputError(f"this is not TOML: {message}", file=path, line=line) from None
     except RecursionError:
         raise InputError("this TOML is nested too deeply", file=path) from None
-    except ValueError as error:  # of Python, about integers of thousands of digits
+    except ValueError as error:  # from Python, for integers of thousands of digits
         raise InputError(f"this is not TOML: {error}", file=path) from None

@@ -1,4 +1,4 @@
-"""Checks that what a file says has the form that its type describes."""
+"""Checks that the data of a file have the form that a type describes."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from typing import (
 
 
 def misfit(value: object, kind: object, place: str = "") -> str | None:
-    """Where a value of JSON does not have the form of a type, and what is there; None: it fits.
+    """Describe where a JSON value does not have the form of a type; None if it fits.
 
-    Types are those that describe JSON: numbers, texts, lists, tuples, mappings of texts, typed
-    dictionaries, unions and literals; ``object`` takes everything. Numbers fit a float.
+    Types are those that describe JSON: numbers, strings, lists, tuples, mappings with string keys,
+    typed dictionaries, unions and literals; ``object`` accepts everything. Integers fit a float.
     """
     if is_typeddict(kind):
         return _misfit_of_keys(value, kind, place)
@@ -64,10 +64,10 @@ def _misfit_of_keys(value: object, kind: object, place: str) -> str | None:
 
 @cache
 def _keys_of(kind: object) -> tuple[dict[str, object], frozenset[str]]:
-    """The types of the keys of a typed dictionary, and the keys that it must have.
+    """Return the types of a typed dictionary's keys, and its required keys.
 
-    Those that are `NotRequired` in a module whose annotations are texts stand among the required
-    ones of the class.
+    If the module's annotations are strings, `NotRequired` keys are among the required ones of the
+    class.
     """
     hints = get_type_hints(kind, include_extras=True)
     optional = {name for name, hint in hints.items() if get_origin(hint) is NotRequired}

@@ -1,4 +1,4 @@
-"""Known names that look like one that is not known, for the messages of errors."""
+"""Known names that resemble an unknown one, for error messages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _LONGEST = 200
 
 
 def similar(name: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6) -> list[str]:
-    """At most `most` of the known names, the most similar first (0: any, 1: equal ones)."""
+    """Return at most `most` known names, most similar first (`cutoff` 0: any, 1: equal ones)."""
     if len(name) > _LONGEST:
         return []
     import difflib

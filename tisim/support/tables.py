@@ -1,4 +1,4 @@
-"""Tables of text."""
+"""Text tables."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Container, Iterable, Sequence
 
 from tisim.support.quantities import prefix_of, unit_of_time
 
-# Digits behind the point of times in a unit in which the largest is at least 1.
+# Decimals of times in a unit in which the largest is at least 1.
 _DECIMALS = 3
 
 
 def align(rows: Sequence[Sequence[str]], left: int | Container[int] = 1) -> list[str]:
-    """Lines in which the cells of each column stand below one another.
+    """Return lines with aligned columns.
 
-    `left` says which columns are aligned to the left, or how many of the first ones; the others are
-    aligned to the right. Two blanks stand between columns.
+    `left` gives the left-aligned columns, or the number of the first ones; the others are aligned
+    to the right. Two blanks separate columns.
     """
     widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
     to_the_left = range(left) if isinstance(left, int) else left
@@ -30,7 +30,7 @@ def align(rows: Sequence[Sequence[str]], left: int | Container[int] = 1) -> list
 
 
 def _width(text: str) -> int:
-    """The columns of a terminal that a text takes: two for a letter of Chinese, for instance."""
+    """Return the terminal columns that a text takes, such as two for a Chinese character."""
     if text.isascii():
         return len(text)
     from unicodedata import combining, east_asian_width
@@ -39,13 +39,13 @@ def _width(text: str) -> int:
 
 
 def time_column(name: str, seconds: Sequence[float]) -> list[str]:
-    """Times in one unit, which the head names, so that they can be compared."""
+    """Format times in a common unit, which the header names."""
     unit, factor = unit_of_time(max(map(abs, seconds), default=0.0))
     return [f"{name} ({unit})", *(f"{time * factor:.{_DECIMALS}f}" for time in seconds)]
 
 
 def quantity_column(name: str, unit: str, values: Sequence[float]) -> list[str]:
-    """Numbers with one prefix of their unit, which the head names: ``bandwidth (GB/s)``."""
+    """Format numbers with a common unit prefix, which the header names: ``bandwidth (GB/s)``."""
     power, prefix = prefix_of(max(map(abs, values), default=0.0))
     decimals = _DECIMALS if prefix else 0
     numbers = (f"{value / power:,.{decimals}f}" for value in values)
@@ -53,8 +53,8 @@ def quantity_column(name: str, unit: str, values: Sequence[float]) -> list[str]:
 
 
 def html_facts(title: str, rows: Iterable[tuple[str, str]]) -> str:
-    """Names and values under a title, as notebooks show them."""
-    from html import escape  # has tables of its own, which only notebooks need
+    """Return names and values under a title as HTML, for notebooks."""
+    from html import escape  # has large tables, which only notebooks need
 
     body = "".join(
         f'<tr><th style="text-align:left">{escape(name)}</th>'

@@ -1,9 +1,9 @@
-"""Quantities with units: read as SimGrid's platform files write them, and written for people.
+"""Quantities with units: parsed in the notation of SimGrid's platform files, formatted for people.
 
 The units are those of the comment in ``simgrid.dtd``; a bare number is in base units (flop/s,
 bytes/s, seconds, bytes). Prefixes without ``i`` are powers of 1000, those with it powers of
-1024; ``B`` is a byte and ``b`` a bit. What is written for people has a unit that makes it short,
-and a few digits.
+1024; ``B`` is a byte and ``b`` a bit. Formatted quantities have a unit that makes them short, and a
+few digits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WORDS: Final = ("kilo", "mega", "giga", "tera", "peta", "exa", "zetta", "yotta"
 
 
 def _scale(unit: str, value: float, prefixes: tuple[str, ...], step: float) -> dict[str, float]:
-    """`unit` and its multiples; each is the one before times `step`, as SimGrid computes them."""
+    """Return `unit` and its multiples; each is the previous one times `step`, as in SimGrid."""
     units = {unit: value}
     for prefix in prefixes:
         value *= step
@@ -57,33 +57,33 @@ _TIME: Final = {
 
 
 class Place(TypedDict, total=False):
-    """Where a text stands, for the message of an error."""
+    """Location of a text, for an error message."""
 
     file: str | os.PathLike[str] | None
     line: int | None
 
 
 def parse_speed(text: str, what: str = "speed", **place: Unpack[Place]) -> float:
-    """Read a speed such as ``3.68Gf`` or ``2megaflops``, in flop/s; no unit stands for flop/s.
+    """Parse a speed such as ``3.68Gf`` or ``2megaflops``, in flop/s; the default unit is flop/s.
 
-    `what` names the quantity in the message of an error. Raises `InputError` if there is no number,
-    the unit is unknown, or the quantity is negative or not finite.
+    `what` names the quantity in error messages. Raises `InputError` if there is no number, the unit
+    is unknown, or the quantity is negative or not finite.
     """
     return _parse(text, _SPEED, "f", what, place)
 
 
 def parse_bandwidth(text: str, what: str = "bandwidth", **place: Unpack[Place]) -> float:
-    """Read a bandwidth such as ``125MBps`` or ``1Gbps``, in bytes/s; see `parse_speed`."""
+    """Parse a bandwidth such as ``125MBps`` or ``1Gbps``, in bytes/s; see `parse_speed`."""
     return _parse(text, _BANDWIDTH, "Bps", what, place)
 
 
 def parse_time(text: str, what: str = "time", **place: Unpack[Place]) -> float:
-    """Read a duration such as ``15us`` or ``2h``, in seconds; see `parse_speed`."""
+    """Parse a duration such as ``15us`` or ``2h``, in seconds; see `parse_speed`."""
     return _parse(text, _TIME, "s", what, place)
 
 
 def parse_size(text: str, what: str = "size", **place: Unpack[Place]) -> float:
-    """Read a size such as ``64KiB`` or ``8kb``, in bytes; see `parse_speed`."""
+    """Parse a size such as ``64KiB`` or ``8kb``, in bytes; see `parse_speed`."""
     return _parse(text, _SIZE, "B", what, place)
 
 
@@ -116,7 +116,7 @@ def _suggestion(unit: str, units: Mapping[str, float], base: str) -> str:
 
 
 def unit_of_time(seconds: float) -> tuple[str, float]:
-    """The unit in which a time has digits before the point, and how many of it are a second."""
+    """Return the largest unit in which a time is at least 1, and its number per second."""
     for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
         if abs(seconds) * factor >= 1:
             return unit, factor
@@ -124,37 +124,37 @@ def unit_of_time(seconds: float) -> tuple[str, float]:
 
 
 def format_time(seconds: float, digits: int = 4, *, signed: bool = False) -> str:
-    """A time such as ``1.25 ms``.
+    """Format a time such as ``1.25 ms``.
 
-    It has `digits` significant digits; with `signed` positive times get a sign too, as differences
-    do.
+    It has `digits` significant digits; with `signed`, positive times also get a sign, for
+    differences.
     """
     unit, factor = unit_of_time(seconds)
     return f"{seconds * factor:{'+' if signed else ''}.{digits}g} {unit}"
 
 
-#: How many significant digits results are printed with (``--digits``).
+#: Number of significant digits of printed results (``--digits``).
 DIGITS: ContextVar[int] = ContextVar("digits", default=6)
 
 
 def format_seconds(seconds: float) -> str:
-    """A time in seconds with the digits of results."""
+    """Format a time in seconds with the digits of results."""
     return f"{seconds:.{DIGITS.get()}g} s"
 
 
 def format_number(value: float) -> str:
-    """A number with the digits of results; whole numbers in full."""
+    """Format a number with the digits of results; whole numbers in full."""
     whole = float(value).is_integer()
     return f"{value:,.0f}" if whole else f"{value:,.{DIGITS.get()}g}"
 
 
 def format_result_time(seconds: float, *, signed: bool = False) -> str:
-    """A time such as ``1.25438 ms``, with the digits of results."""
+    """Format a time such as ``1.25438 ms``, with the digits of results."""
     return format_time(seconds, DIGITS.get(), signed=signed)
 
 
 def prefix_of(value: float) -> tuple[float, str]:
-    """The factor and the name of the prefix that makes a number short: ``1e9``, ``G``."""
+    """Return the factor and the name of the prefix that makes a number short: ``1e9``, ``G``."""
     for power, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= power:
             return power, prefix
@@ -162,16 +162,16 @@ def prefix_of(value: float) -> tuple[float, str]:
 
 
 def format_quantity(value: float, unit: str) -> str:
-    """A number with the prefix of its unit that makes it short, such as ``1.25 GB/s``."""
+    """Format a number with the unit prefix that makes it short, such as ``1.25 GB/s``."""
     power, prefix = prefix_of(value)
     return f"{value / power:.4g} {prefix}{unit}"
 
 
 def format_bytes(count: float) -> str:
-    """A number of bytes such as ``64 B`` or ``1.5 MB``."""
+    """Format a number of bytes such as ``64 B`` or ``1.5 MB``."""
     return format_quantity(count, "B")
 
 
 def count_of(number: int, what: str, plural: str = "s") -> str:
-    """A number of things such as ``1 rank`` or ``2,048 ranks``."""
+    """Format a number of things such as ``1 rank`` or ``2,048 ranks``."""
     return f"{number:,} {what}{'' if number == 1 else plural}"
