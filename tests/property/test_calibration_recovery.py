@@ -1,8 +1,8 @@
-"""Known parameters come back from noisy synthetic measurements.
+"""Calibration recovers known parameters from noisy synthetic measurements.
 
 The measurements are drawn from the model's closed form for two processes on an idle route (one
-message at a time, so that nothing is shared and nothing is scheduled). That it is the simulator's
-model is checked in tests/unit/test_calibration_simulation.py.
+message at once, so that nothing is shared or scheduled). tests/unit/test_calibration_simulation.py
+checks that it is the simulator's model.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Truth:
-    """Parameters to find: a line a segment for each operation, and factors."""
+    """Parameters to recover: one line per segment for each operation, and factors."""
 
     breaks: NDArray[np.int64]
     detached: int
@@ -64,7 +64,7 @@ class Truth:
 
 
 def gaps(lines: Floats, sizes: Floats, breaks: Floats) -> Floats:
-    """Logarithm of new over old line at the two sizes on either side of each breakpoint."""
+    """Logarithm of new over old line at the two sizes on each side of each breakpoint."""
     places = np.searchsorted(sizes, breaks, side="right")[:, None] + np.arange(-2, 2)
     near = sizes[places]
     old = lines[:-1, :1] + lines[:-1, 1:] * near
@@ -73,7 +73,7 @@ def gaps(lines: Floats, sizes: Floats, breaks: Floats) -> Floats:
 
 
 def draw_transfer(rng: np.random.Generator, edges: Floats) -> Floats:
-    """Lines whose two coefficients both matter in their range of sizes."""
+    """Draw lines whose two coefficients both matter in their range of sizes."""
     lines = np.empty((len(edges) - 1, 2))
     intercept = rng.uniform(1e-5, 5e-5)
     for row, high in enumerate(edges[1:]):
@@ -84,7 +84,7 @@ def draw_transfer(rng: np.random.Generator, edges: Floats) -> Floats:
 
 
 def notable(lines: Floats, sizes: Floats, breaks: Floats) -> bool:
-    """True if every breakpoint can be seen where sizes are: the lines differ by 15 % there.
+    """True if every breakpoint is visible at the sampled sizes: the lines differ by 15 % there.
 
     They do not cross, and no overhead jumps as if MPI_Send began to wait.
     """
@@ -96,7 +96,7 @@ def notable(lines: Floats, sizes: Floats, breaks: Floats) -> bool:
 def seen_in_ping_pong(
     transfer: Floats, overheads: list[Floats], sizes: Floats, breaks: Floats
 ) -> bool:
-    """True if each jump of the transfer is 15 % of the ping-pong too, overheads included."""
+    """True if each jump of the transfer is also 15 % of the ping-pong, overheads included."""
     places = np.searchsorted(sizes, breaks, side="right")[:, None] + np.arange(-2, 2)
     near = sizes[places]
     total = sum(t[:-1, :1] + t[:-1, 1:] * near for t in (transfer, *overheads))
@@ -105,7 +105,7 @@ def seen_in_ping_pong(
 
 
 def draw_truth(rng: np.random.Generator, sizes: Floats) -> Truth:
-    """Breakpoints a decade apart; the last but one or the last is where MPI_Send starts to wait."""
+    """Draw breakpoints a decade apart; MPI_Send starts to wait at one of the last two."""
     count = int(rng.integers(2, 5))
     while True:
         breaks = np.sort(np.exp(rng.uniform(np.log(200), np.log(4e5), count))).astype(np.int64)
@@ -119,7 +119,7 @@ def draw_truth(rng: np.random.Generator, sizes: Floats) -> Truth:
         return lines
 
     def draw_overhead() -> Floats:
-        """A part of what the transfer takes, and a jump wherever that jumps."""
+        """Draw an overhead: a fraction of the transfer, with a jump wherever that jumps."""
         return transfer * rng.uniform(0.05, 0.3) * rng.uniform(0.75, 1.33, transfer.shape)
 
     while True:
@@ -127,7 +127,7 @@ def draw_truth(rng: np.random.Generator, sizes: Floats) -> Truth:
         send, recv = until_notable(draw_overhead), until_notable(draw_overhead)
         if seen_in_ping_pong(transfer, [send, recv], sizes, breaks):
             break
-    # MPI_Isend does what MPI_Send does, as long as that does not wait.
+    # MPI_Isend behaves as MPI_Send while that does not wait.
     isend = until_notable(lambda: send * rng.uniform(0.8, 1.2, send.shape))
     factors = np.column_stack(
         [transfer[:, 0] / ROUTE.latency, 1 / (transfer[:, 1] * ROUTE.bandwidth)]
@@ -137,7 +137,7 @@ def draw_truth(rng: np.random.Generator, sizes: Floats) -> Truth:
 
 
 def draw_sizes(rng: np.random.Generator) -> Floats:
-    """Sizes evenly spread over the logarithm."""
+    """Draw sizes uniformly on a logarithmic scale."""
     return np.unique(np.exp(rng.uniform(0, np.log(LARGEST), SIZES)).astype(int)).astype(np.float64)
 
 
@@ -156,7 +156,7 @@ def measure(rng: np.random.Generator, truth: Truth, sizes: Floats, noise: float)
 
 
 def check(found: object, truth: object, sizes: Floats, what: str) -> str:
-    """True if breakpoints came back within one sampled size; says what is wrong."""
+    """Describe breakpoints not recovered within one sampled size; empty if all are."""
     places = np.searchsorted(sizes, np.asarray(found), side="right")
     wanted = np.searchsorted(sizes, np.asarray(truth), side="right")
     if len(places) != len(wanted) or np.abs(places - wanted).max(initial=0) > 1:
@@ -170,7 +170,7 @@ def compare(fitted: Floats, truth: Floats, noise: float, what: str) -> str:
 
 
 def run_case(seed: int, noise: float) -> str:
-    """Draw a truth, measure it, calibrate; what did not come back, or an empty string."""
+    """Draw a truth, measure it, calibrate; returns the parameters not recovered, or empty."""
     rng = np.random.default_rng(seed)
     sizes = draw_sizes(rng)
     truth = draw_truth(rng, sizes)

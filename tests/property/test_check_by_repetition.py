@@ -1,4 +1,4 @@
-"""`check` finds the same by repetition as line by line, and nothing in traces that are right."""
+"""`check` finds the same by repetition as line by line, and nothing in correct traces."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tisim.traces.generate import PATTERNS
 
 
 def compare(trace: Path) -> bool:
-    """True if there is anything but notes in what is found."""
+    """True if the findings contain errors or warnings."""
     core = Trace.open(trace).core
     by_repetition = _core.check(core)
     assert by_repetition == _core.check(core, by_action=True)
@@ -51,7 +51,7 @@ def test_real_traces(name: str, nas_traces: Path, tmp_path: Path) -> None:
     compare(tmp_path / "trace.tit")
 
 
-Lines = list[list[str]]  # of each rank, without its number
+Lines = list[list[str]]  # lines of each rank, without its number
 
 REPETITIONS = (3, 25, 40, 300)
 
@@ -171,7 +171,7 @@ def prefetching_loop(ranks: int, draw: random.Random, repetitions: int) -> Lines
 
 
 def damage(lines: list[str], draw: random.Random) -> None:
-    """Makes a mistake, perhaps."""
+    """Introduce a possible mistake."""
     at = draw.randrange(len(lines)) if lines else 0
     match draw.randrange(5):
         case 0 if lines:
@@ -187,7 +187,7 @@ def damage(lines: list[str], draw: random.Random) -> None:
 
 
 def looping_program(seed: int) -> Lines:
-    """What each rank does, without its number; a defect in about two of three programs."""
+    """Return the lines of each rank; about two of three programs have a defect."""
     draw = random.Random(seed)
     ranks = draw.randrange(2, 6)
 
@@ -226,7 +226,7 @@ def errors_of(trace: str | Path) -> list[str]:
 
 
 def traces_in(archive: Path) -> list[str]:
-    """One name for each directory of an archive that holds files."""
+    """Return one name for each directory with files in an archive."""
     with tarfile.open(archive) as opened:
         parents = {Path(member.name).parent for member in opened if member.isfile()}
     return [f"{archive}::{parent}" for parent in sorted(parents)]

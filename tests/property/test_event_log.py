@@ -1,4 +1,4 @@
-"""Event logs, timelines and causes of waits say what a simulation does."""
+"""Event logs, timelines and causes of waits agree with the simulation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tisim.traces.generate.pattern import Pattern
 
 
 def recorded(seed: int, factory: pytest.TempPathFactory) -> tisim.Result:
-    """The result of a random program on a random platform."""
+    """Return the result of a random program on a random platform."""
     case = Case.draw(seed)
     directory = factory.mktemp("case")
     case.write(directory)
@@ -61,7 +61,7 @@ def check_critical_path_is_the_simulated_time(result: tisim.Result) -> None:
         assert parts["start"].iloc[0] == 0
         assert parts["end"].iloc[-1] == result.simulated_time
         assert (parts["start"].to_numpy()[1:] == parts["end"].to_numpy()[:-1]).all()
-        # Each part begins where the one before has come to, or where its message was waited for.
+        # Each part begins where the previous one ended, or where its message was waited for.
         places = [set(place) for place in parts[["rank", "destination"]].to_numpy().tolist()]
         assert all(one & next_one for one, next_one in pairwise(places))
     time, rank, step = path.turns(10**9)
@@ -127,7 +127,7 @@ def test_a_recorded_simulation_adds_up(seed: int, tmp_path_factory: pytest.TempP
 
 
 def test_no_more_is_gained_than_the_critical_path_says(root: Path) -> None:
-    """On links that messages do not share: there an upper bound is one."""
+    """On links that messages do not share: there the estimate is an upper bound."""
     machine = tisim.Platform.load(root / "platforms/graphene.xml").scaled(
         links="*", sharing="FATPIPE"
     )
@@ -155,13 +155,13 @@ def replayed(seed: int, folder: Path) -> tisim.Result:
     same = {"platform": folder / "platform.xml", "hosts": case.hosts, "config": case.config}
     files = [folder / f"run.{suffix}" for suffix in FORMATS]
     result = tisim.replay(folder / "traces", **same, event_log=True, timeline=files)
-    # To record changes nothing.
+    # Recording changes nothing.
     assert result.finish.tolist() == tisim.replay(folder / "traces", **same).finish.tolist()
     return result
 
 
 def check_actions(result: tisim.Result) -> None:
-    """Every line of every rank's trace, one after the other until the rank ends."""
+    """Check that the actions of every rank are its trace lines, without gaps until its end."""
     actions = result.timeline
     assert len(actions) == result.actions
     for rank, finish in enumerate(result.finish):
@@ -184,7 +184,7 @@ def check_messages(result: tisim.Result) -> None:
 
 
 def same(actual: pd.Series, expected: pd.Series, tolerance: float = 0.0) -> bool:
-    """True if the columns are equal, numbers to a tolerance."""
+    """True if the columns are equal, numbers within a tolerance."""
     if not pd.api.types.is_numeric_dtype(actual):
         return actual.tolist() == expected.tolist()
     numbers = (column.to_numpy(dtype=np.float64) for column in (actual, expected))
@@ -192,7 +192,7 @@ def same(actual: pd.Series, expected: pd.Series, tolerance: float = 0.0) -> bool
 
 
 def check_tables(result: tisim.Result, folder: Path) -> None:
-    """Parquet is exact, CSV has twelve digits after the point."""
+    """Parquet is exact, CSV has twelve decimals."""
     for name, frame in (("run", result.timeline), ("run.messages", result.messages)):
         exact = pd.read_parquet(folder / f"{name}.parquet")
         text = pd.read_csv(folder / f"{name}.csv")
@@ -272,9 +272,9 @@ EAGER, RENDEZVOUS = 1024, 200_000
 def replay(
     folder: Path, pattern: Pattern, delays: dict[tuple[int, int], float]
 ) -> tuple[EventLog, set[tuple[int, int]]]:
-    """Replay a program whose n-th computation of a rank is longer by so many flops.
+    """Replay a program; `delays` adds flops to the n-th computation of a rank.
 
-    Returns the events, and rank and line of the computations.
+    Returns the events, and the rank and line of these computations.
     """
     folder.mkdir()
     places = set()
@@ -319,5 +319,5 @@ def test_lost_time_is_ascribed_to_the_delays(
         )
     ]
     assert 0.95 * lost <= sum(sums) <= waited
-    # All of it is ascribed to something.
+    # All waiting time is ascribed to some cause.
     assert sum(cause.seconds for cause in log.wait_causes.all) == pytest.approx(waited, rel=1e-9)

@@ -1,4 +1,4 @@
-"""No perturbation of a trace is ignored: it is refused, or extrapolated as it was perturbed."""
+"""No perturbation of a trace is ignored: it is rejected, or extrapolated as perturbed."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ PROGRAMS: tuple[tuple[str, tuple[int, ...], int, dict[str, Any]], ...] = (
 # Programs on a line take a fraction of a second each.
 QUICK = 3
 
-Lines = list[list[str]]  # of each rank, words without it
+Lines = list[list[str]]  # lines of each rank, without its number
 
 
 @dataclass(frozen=True)
 class Case:
-    """Three traces, one of them perturbed, and what there is without that."""
+    """Three traces, one of them perturbed, and the expected trace without perturbation."""
 
     traces: dict[int, Lines]
     target: int
@@ -51,7 +51,7 @@ def lines_of(name: str, ranks: int, **parameters: Any) -> Lines:
 
 
 def perturb(lines: list[str], draw: random.Random, ranks: int) -> None:
-    """One parameter of one call, in one iteration or in all; one call; one iteration."""
+    """Perturb a parameter of a call, in one iteration or all, or a call, or an iteration."""
     place = draw.randrange(1, len(lines) - 1)
     what = draw.choice(["number", "numbers", "delete", "repeat", "iteration"])
     if what == "iteration":
@@ -98,14 +98,14 @@ def read(path: Path) -> Lines:
 
 
 def outcome_of(case: Case, directory: Path) -> str:
-    """How the case ended; an assertion fails when a perturbation is ignored."""
+    """Return the outcome of a case; an assertion fails if the perturbation is ignored."""
     paths = [written(lines, directory / f"{ranks}.tit") for ranks, lines in case.traces.items()]
     made = directory / "made.tit"
     try:
         result = extrapolate(paths, case.target, made)
     except InputError:
         return "refused"
-    if result.volumes:  # they are means, and the summary says so
+    if result.volumes:  # means, as stated in the summary
         return "fitted"
     for ranks, lines in case.traces.items():
         extrapolate(paths, ranks, made)
@@ -120,14 +120,14 @@ def test_perturbations_are_not_ignored(seed: int, tmp_path: Path) -> None:
     outcome_of(case_of(seed, campaign(QUICK, len(PROGRAMS))), tmp_path)
 
 
-# floor(8/P) explains a number of one rank of eight that no rank of sixteen has.
+# floor(8/P) explains a number that one of eight ranks has but none of sixteen.
 @pytest.mark.parametrize("seed", [117, 60, 156][: campaign(1, 3)])
 def test_perturbations_that_were_once_ignored(seed: int, tmp_path: Path) -> None:
     assert outcome_of(case_of(seed, len(PROGRAMS)), tmp_path) == "refused"
 
 
 def test_volumes_do_not_fall_below_zero(tmp_path: Path) -> None:
-    # One rank of eight computes less, and a function of P would give that rank of 32 a debt.
+    # One rank of eight computes less; a function of P would be negative for that rank of 32.
     assert outcome_of(case_of(241, len(PROGRAMS)), tmp_path) in ("refused", "fitted")
 
 
@@ -138,7 +138,7 @@ def test_a_perturbation_that_is_a_function_is_predicted(tmp_path: Path) -> None:
         own[1].insert(1, "recv 0 0 8")
         return own
 
-    # 4 (log2 P - 1) is 4, 8 and 12; 16 instead of the last makes it P, in one call of one rank.
+    # 4 (log2 P - 1) is 4, 8 and 12; replacing 12 by 16 turns it into P, in one call of one rank.
     traces = {ranks: lines(ranks, count) for ranks, count in ((4, 4), (8, 8), (16, 16))}
     assert outcome_of(Case(traces, 64, lines(64, 20)), tmp_path) == "as perturbed"
     assert read(tmp_path / "made.tit") == lines(64, 64)

@@ -1,8 +1,8 @@
-"""Requests to file systems are transfers and accesses of disks, one after the other.
+"""Requests to file systems are sequences of transfers and disk accesses.
 
-The same reads and writes are done twice: by the file system, and by processes that transfer to the
-host of a server, use its disk, and transfer back. Both primitives are compared with SimGrid
-elsewhere, so this says the same of their sequence, on the default model of the network.
+The same reads and writes are executed twice: by the file system, and by processes that transfer to
+the host of a server, use its disk, and transfer back. Other tests compare both primitives with
+SimGrid; this one extends the comparison to their sequence, on the default network model.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ accesses = st.lists(
         st.booleans(),  # writes
         st.integers(0, 20_000),  # offset
         st.integers(1, 3_000_000),  # bytes
-        st.integers(0, 40),  # begins, ms
+        st.integers(0, 40),  # begin, in ms
     ),
     min_size=1,
     max_size=8,
@@ -55,7 +55,7 @@ Access = tuple[int, bool, int, int, int]
 
 
 def parts(offset: int, nbytes: int) -> dict[int, int]:
-    """Bytes on each server, stripe by stripe."""
+    """Return the bytes on each server, stripe by stripe."""
     found: dict[int, int] = {}
     while nbytes:
         part = min(nbytes, STRIPE - offset % STRIPE)

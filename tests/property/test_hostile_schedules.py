@@ -20,7 +20,7 @@ CODES = [*range(10), *range(10), 10, 77, -1]
 
 
 class Writer:
-    """Writes one random schedule for each rank, of the steps of `random.Random(seed)`."""
+    """Writes one random schedule per rank, drawn from `random.Random(seed)`."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -29,7 +29,7 @@ class Writer:
         if random.Random(self._seed).random() < 0.3:
             self._match(s)
         draw = random.Random(f"{self._seed}/{s.rank}")
-        # Few of long random schedules are right: most have few wrong values or none.
+        # Long random schedules are rarely valid, so most have few invalid values or none.
         wrong = draw.choice([0, 0, 0.02, 0.3])
         requests: list[int] = []
         for _ in range(draw.choice([0, 0, 2, 8])):

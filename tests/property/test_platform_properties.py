@@ -1,4 +1,4 @@
-"""What must hold for every platform: routes, lookups, scaled copies, builders."""
+"""Invariants of all platforms: routes, lookups, scaled copies, builders."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def check_routes(platform: Platform, other: Platform, seed: int) -> None:
             expected = platform.route_links(src, dst)
         except InputError:
             continue
-        # The other platform has answered other pairs before: no order of questions matters.
+        # The other platform has looked up other pairs before: the order of lookups is irrelevant.
         other.find_links(dst, src)
         assert other.route_links(src, dst) == expected
 
@@ -190,7 +190,7 @@ def test_a_platform_or_an_input_error(zones: list[tuple[str, list[Any]]], random
 
 
 def built(zones: list[tuple[str, list[Any]]]) -> Platform:
-    """The platform, if no element has been refused."""
+    """Build the platform without the elements that are rejected."""
     p = PlatformBuilder()
     with p.zone("world"):
         for number, (routing, calls) in enumerate(zones):

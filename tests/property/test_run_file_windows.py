@@ -61,10 +61,10 @@ def test_no_wait_longer_than_a_pixel_is_lost(run: RunFile, data: st.DataObject) 
     start, stop = rows.reals("start"), rows.reals("end")
     waits = np.isin(rows.numbers("state"), [run.info["states"].index(wait) for wait in WAITS])
     long = waits & (stop - start > width) & (stop > window.begin) & (start < window.end)
-    # Those that are hardly longer than a pixel are the hardest.
+    # Waits that are hardly longer than a pixel are the hardest.
     hardest = np.argsort(np.where(long, stop - start, np.inf))[: min(long.sum(), 200)]
     for i in hardest:
-        # The lane of a rank may be that of another rank of its group.
+        # A rank may be shown in the lane of another rank of its group.
         near = {
             (rank - first) * lanes // window.ranks
             for rank in (int(rows.numbers("rank")[i]) + d for d in range(-64, 65))
@@ -118,7 +118,7 @@ def test_sums_count_the_states_that_overlap_a_window(run: RunFile, data: st.Data
     expected = np.bincount(rows.numbers("state")[inside], minlength=256)
     counted = np.zeros(256, np.int64)
     counted[tile.key] = tile.count
-    # States without length count only if they lie inside.
+    # States of zero length count only if they are inside the window.
     timed = rows.reals("end") > rows.reals("start")
     least = np.bincount(rows.numbers("state")[inside & timed], minlength=256)
     assert (counted >= least).all() and (counted <= expected).all()
@@ -131,7 +131,7 @@ RANKS = 40
 
 
 def drawn_rows(name: str, count: int, seed: int, *, is_wild: bool) -> np.ndarray:
-    """Rows with anything in them; those of a rank follow one another in time."""
+    """Draw rows with arbitrary values; the rows of a rank do not overlap in time."""
     draw = np.random.default_rng(seed)
     rows = np.zeros(count, row_types()[name])
     for field, (kind, _) in rows.dtype.fields.items():
@@ -155,7 +155,7 @@ def drawn_rows(name: str, count: int, seed: int, *, is_wild: bool) -> np.ndarray
 
 
 def written(table: object, rows: np.ndarray, pieces: list[int]) -> bytes:
-    """What the core writes of rows that come in pieces."""
+    """Return the core's output for rows that are added in pieces."""
     found = b""
     for piece in np.split(rows, sorted(min(one, len(rows)) for one in pieces)):
         table.add(piece.tobytes())

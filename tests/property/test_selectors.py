@@ -1,4 +1,4 @@
-"""Whatever algorithm or selector writes a call, it ends, and the data reach whom they must."""
+"""With any algorithm or selector, a call ends and the data reach the required ranks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tisim.errors import InputError
 
 @st.composite
 def placements(draw: st.DrawFn) -> list[int]:
-    """The hosts of some ranks: any, or the same number on each."""
+    """Draw the hosts of ranks: arbitrary, or with the same number of ranks on each."""
     if draw(st.booleans()):
         hosts, each = draw(st.integers(1, 6)), draw(st.integers(1, 6))
         placement = [rank // each for rank in range(hosts * each)]
@@ -27,14 +27,14 @@ def placements(draw: st.DrawFn) -> list[int]:
 
 @st.composite
 def counts(draw: st.DrawFn) -> int:
-    """A number of elements of any order of magnitude."""
+    """Draw a number of elements of any order of magnitude."""
     return draw(st.integers(0, 1 << draw(st.integers(0, 19))))
 
 
 def drawn_arguments(
     operation: str, size: int, root: int, data: st.DataObject
 ) -> Callable[[int], tuple[Any, ...]]:
-    """The arguments of each rank: equal counts, or any where an operation takes them."""
+    """Draw the arguments of each rank: equal counts, or arbitrary ones if the operation allows."""
     count, width = data.draw(counts()), data.draw(st.sampled_from([0, 1, 4, 8, 16]))
     lists = st.lists(counts(), min_size=size, max_size=size)
     if operation == "barrier":
@@ -79,7 +79,7 @@ def test_every_call_does_the_operation(
     if size == 1 and name == "ompi_doublering":  # sends to itself, as in SimGrid: eager sends only
         return
     known = [frozenset[int]()] * size
-    for _ in range(2):  # the second time the ranks know where they are
+    for _ in range(2):  # the second time, the ranks know their placement
         scripts = [
             Script(rank, size, placement, surveyed=known[rank], choose=chooser(name))
             for rank in range(size)
@@ -88,7 +88,7 @@ def test_every_call_does_the_operation(
             for script in scripts:
                 algorithm(operation, name)(script, *arguments(script.rank))
         except InputError:
-            return  # not for that many ranks, or so many on each host
+            return  # unsupported number of ranks, or of ranks per host
         known = [script.surveyed for script in scripts]
         outcomes = execute(scripts)
         if name not in PARTIAL:

@@ -1,4 +1,4 @@
-"""SimPy beside the core: programs as processes, and the readable kernel, give the same times."""
+"""SimPy compared with the core: programs as processes, and the readable kernel."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from tests.support import campaign
 from tisim.kernel import Environment
 
 PROGRAMS = campaign(500, 2000)
-TOGETHER = 20  # programs of one test
+TOGETHER = 20  # programs per test
 
 RELATIVE = 1e-9
 ABSOLUTE = 1e-12  # seconds
-# Larger ones take the kernel seconds.
+# Larger programs take the readable kernel seconds.
 MOST_LINES = 400
 
 
 def compare(trace: Path, platform: Path, hosts: list[str], config: dict[str, str]) -> None:
-    """Replay with both, and compare everything that a result says of the ranks."""
+    """Replay with both kernels, and compare all results of the ranks."""
 
     def outcome(kernel: str) -> tisim.Result | str:
         try:
@@ -59,7 +59,7 @@ def compare(trace: Path, platform: Path, hosts: list[str], config: dict[str, str
 
 
 def drawn(seed: int) -> Case:
-    """A random case: half of them with calls beyond SimGrid's traces."""
+    """Draw a random case; half of them have calls beyond SimGrid's traces."""
     selectors = SELECTORS if seed % 2 else ("default",)
     if seed % 4 < 2:
         return Case.draw(seed, selectors=selectors)
@@ -67,7 +67,7 @@ def drawn(seed: int) -> Case:
     return draw_calls(seed, families=tuple(FAMILIES), selectors=selectors, author=author)
 
 
-# Probes that use a part of a core are in the core alone.
+# Only the compiled core has probes that use part of a core.
 SPECIFIED = [case for case in CASES if "smpi/iprobe-cpu-usage" not in case.config]
 
 
@@ -91,7 +91,7 @@ def test_random_programs_end_as_in_the_core(first: int, tmp_path: Path) -> None:
 
 
 class KnownWaitsAuthor(NumberedAuthor):
-    """What `MpiRank` has: waits for one request, for some, for any of some, and for all."""
+    """The waits of `MpiRank`: for one request, for some, for any of some, and for all."""
 
     some_waits = ("waitany",)
 
@@ -102,7 +102,7 @@ Stamps = list[list[float]]
 
 @contextmanager
 def stamping(stamps: Stamps) -> Iterator[None]:
-    """Give traces the action ``stamp``, which writes down when it happens."""
+    """Give traces the action ``stamp``, which records its date."""
     with tisim.default_registry.restored():
 
         @tisim.action("stamp")
@@ -147,7 +147,7 @@ def as_trace(traces: Path, case: Case, platform: tisim.Platform) -> dict[str, An
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 10**6), numbered=st.booleans())
-@example(seed=376, numbered=False)  # the first custom action comes while flows start
+@example(seed=376, numbered=False)  # the first custom action occurs while flows start
 @example(seed=581, numbered=False)
 @example(seed=712, numbered=False)
 @example(seed=1033, numbered=False)
@@ -184,7 +184,7 @@ Process = Generator[Any, Any, None]
 
 @dataclass(frozen=True)
 class Step:
-    """What one rank does next: a name and numbers; sizes are bytes.
+    """One action of a rank: a name and numbers; sizes are in bytes.
 
     Attributes
     ----------
@@ -193,11 +193,11 @@ class Step:
     numbers
         Its arguments, in the order of the trace, without types.
     flops
-        The computation of a reduction.
+        Computation of a reduction.
     request
-        The number of the request that it makes or waits for; -1: none.
+        Number of the request that it creates or waits for; -1: none.
     requests
-        The numbers of the requests that it waits for.
+        Numbers of the requests that it waits for.
     """
 
     name: str
@@ -208,7 +208,7 @@ class Step:
 
 
 def steps_of(case: Case) -> list[list[Step]]:
-    """The steps of each rank; tests, which `MpiRank` has not, are left out."""
+    """Return the steps of each rank, without tests, which `MpiRank` lacks."""
     double = case.init != "init"
     lines = case.program.lines
     steps: list[list[Step]] = [[] for _ in range(case.program.ranks)]
@@ -221,7 +221,7 @@ def steps_of(case: Case) -> list[list[Step]]:
 
 
 class _Reader:
-    """Takes the words of a line to pieces."""
+    """Parses the words of a line."""
 
     def __init__(self, line: Line, together: list[Line], ranks: int, default: int) -> None:
         self._name = str(line.words[0])

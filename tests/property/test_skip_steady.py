@@ -1,8 +1,7 @@
-"""Replays that skip iterations of steady states give the times of those that do not.
+"""Replays that skip iterations of steady states give the same times as replays that do not.
 
-The programs repeat what they do, and in many of them a little decides what happens: half of them
-have messages whose sizes are near the thresholds of protocols, or computations that end a billionth
-of a second apart.
+The programs are repetitive, and many are sensitive: half of them have messages with sizes near the
+thresholds of protocols, or computations that end a nanosecond apart.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ CLUSTER = """<config>
 
 
 def flops(ranks: int, draw: random.Random, near: bool) -> list[float]:
-    """The volume of each rank's computation."""
+    """Draw the volume of each rank's computation."""
     base = draw.choice([4e4, 4e5, 4e6])
     if near:
         return [base + NANOSECOND * draw.choice([0, 0.5, 0.99, 1, 1.01, 2]) for _ in range(ranks)]
@@ -57,7 +56,7 @@ def ring(ranks: int, draw: random.Random, near: bool) -> Lines:
 
 
 def sweep(ranks: int, draw: random.Random, near: bool) -> Lines:
-    """Each rank computes behind the one before it, as in a pipeline."""
+    """Each rank computes after the previous one, as in a pipeline."""
     much, volumes = size(draw, near), flops(ranks, draw, near)
     return [
         [f"recv {me - 1} 2 {much}"] * (me > 0)
@@ -68,7 +67,7 @@ def sweep(ranks: int, draw: random.Random, near: bool) -> Lines:
 
 
 def pairs(ranks: int, draw: random.Random, near: bool) -> Lines:
-    """Ranks of different numbers of neighbours."""
+    """Ranks with different numbers of neighbours."""
     lines: Lines = [[] for _ in range(ranks)]
     for _ in range(draw.randrange(1, ranks + 1)):
         source, destination = draw.sample(range(ranks), 2)
@@ -97,7 +96,7 @@ STEPS: tuple[Callable[[int, random.Random, bool], Lines], ...] = (
 
 
 def ahead(ranks: int, draw: random.Random, near: bool) -> Lines:
-    """A rank that sends far ahead of those that receive, until they wait for it no more."""
+    """One rank sends far ahead of the receivers, until they no longer wait for it."""
     volumes = flops(ranks, draw, near)
     much = min(size(draw, near), 60000)
     return [
@@ -109,7 +108,7 @@ def ahead(ranks: int, draw: random.Random, near: bool) -> Lines:
 
 
 def steady_program(seed: int) -> Lines:
-    """What each rank does, without its number."""
+    """Return the lines of each rank, without its number."""
     draw = random.Random(seed)
     near = seed % 2 == 1
     ranks = draw.randrange(2, 9)
@@ -121,7 +120,7 @@ def steady_program(seed: int) -> Lines:
     def loop() -> Lines:
         repetitions = draw.choice([10, 40, 150, 400])
         body = ahead(ranks, draw, near) if draw.random() < 0.1 else steps(5)
-        if draw.random() < 0.2:  # every second time something else
+        if draw.random() < 0.2:  # alternating bodies
             body = joined(body, steps(3), body)
         if draw.random() < 0.2:
             inner = steps(2)
@@ -136,30 +135,30 @@ def steady_program(seed: int) -> Lines:
 
 
 def _sensitivity(trace: Path, platform: tisim.Platform, times: tisim.Result) -> float:
-    """How far the ends of ranks move when messages are 1e-11 longer or shorter; relative."""
+    """Relative change of the ranks' end times if messages are 1e-11 longer or shorter."""
     seeds = [{"tisim/jitter-size": 1e-11, "tisim/jitter-seed": seed} for seed in range(3)]
     moved = [tisim.replay(trace, platform=platform, config=options) for options in seeds]
     return max(_error(result, times) for result in moved)
 
 
 def _error(result: tisim.Result, expected: tisim.Result) -> float:
-    """By how much the ends of ranks differ, relative, at most."""
+    """Maximum relative difference of the ranks' end times."""
     pairs = zip(result.column("finish"), expected.column("finish"), strict=True)
     return max(abs(one - other) / other for one, other in pairs)
 
 
 def skipped(trace: Path, platform: tisim.Platform, tolerance: float = 1e-6) -> int:
-    """How many iterations a replay skips, whose numbers must be those of one that skips none.
+    """Return the number of skipped iterations, after a comparison with a replay that skips none.
 
-    Ends may differ by twice the tolerance. Where a program is chaotic, ten times its sensitivity is
-    allowed, as it is beside SimGrid.
+    End times may differ by twice the tolerance. If a program is chaotic, ten times its sensitivity
+    is allowed, as in comparisons with SimGrid.
     """
     whole = tisim.replay(trace, platform=platform)
     result = tisim.replay(trace, platform=platform, skip_steady=tolerance)
     for count in ("actions", "bytes_sent", "messages_sent"):
         assert result.column(count) == whole.column(count)
     assert result.steady is not None
-    # Events that coincide up to the precision end this much earlier in each iteration.
+    # Events that coincide within the precision end this much earlier in each iteration.
     together = 1e-9 * result.steady["iterations"] * len(result.hosts)
     allowed = 2 * tolerance * whole.simulated_time + together
     sums = [(result.column(name), whole.column(name)) for name in ("compute", "other")]
@@ -192,8 +191,8 @@ def test_programs_take_their_time(first: int, cluster: tisim.Platform, tmp_path:
 def test_ties_that_rounding_decides_otherwise_later_are_no_steady_state(
     cluster: tisim.Platform, tmp_path: Path
 ) -> None:
-    """Program 101 repeats itself until dates are above 0.5 s, where a tie is decided otherwise.
+    """Program 101 repeats itself until dates exceed 0.5 s, where a tie is decided differently.
 
-    From then on its period differs by a factor of 1.5 more in each iteration.
+    From then on, the deviation of its period grows by a factor of 1.5 in each iteration.
     """
     skipped(packed(101, tmp_path), cluster)

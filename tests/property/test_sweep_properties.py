@@ -1,4 +1,4 @@
-"""Sweeps of random studies: rows, keys, and going on after any interruption."""
+"""Sweeps of random studies: rows, keys, and resumption after any interruption."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_rows_that_were_done_are_never_done_again(
     redone = set(again.missing)
     own = {scenario.key for scenario in plan.scenarios}
     assert redone & own == own - done
-    # The baseline is needed again only if no row tells how long it took.
+    # The baseline is needed again only if no row has its time.
     assert redone - own <= set(plan.baselines)
     if own <= done and set(plan.baselines) <= done:
         assert not redone

@@ -1,4 +1,4 @@
-"""Traces are read as they were written; generated ones of any size are sound."""
+"""Traces are read as they were written; generated traces of any size are valid."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ volumes = st.floats(0, 1e300, allow_subnormal=False)
 
 @dataclass(frozen=True)
 class Action:
-    """A line without its rank, and the row that it must become."""
+    """A line without its rank, and its expected row."""
 
     text: str
     kind: str
@@ -153,7 +153,7 @@ def test_one_file_of_all_ranks_is_read_as_one_file_a_rank(lines: list, random) -
 
 
 sizes = st.integers(0, 300_000)
-# Parameters of the patterns beside the common ones.
+# Parameters of the patterns other than the common ones.
 OWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "ring": {"nbytes": sizes},
     "halo2d": {"nbytes": sizes | st.tuples(sizes, sizes), "periodic": st.booleans()},
@@ -198,7 +198,7 @@ def grids(draw: st.DrawFn, dimensions: int) -> tuple[int, ...]:
 
 @st.composite
 def patterns(draw: st.DrawFn, name: str) -> dict[str, Any]:
-    """The parameters of a pattern."""
+    """Draw the parameters of a pattern."""
     drawn: dict[str, Any] = {
         "ranks": draw(st.integers(1, 12)),
         "iterations": draw(st.integers(0, 3)),
@@ -220,7 +220,7 @@ def patterns(draw: st.DrawFn, name: str) -> dict[str, Any]:
 
 
 def platform_for(name: str) -> Path | tisim.Platform:
-    """One whose hosts have disks, where the pattern has files."""
+    """Return a platform, with disks on its hosts if the pattern has files."""
     if name not in ("io", "refined"):
         return GRAPHENE
     return new.cluster(

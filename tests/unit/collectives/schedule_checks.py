@@ -1,7 +1,7 @@
 """Executes the schedules of all ranks of a collective by MPI's rules, without a simulator.
 
-`execute` fails where a real MPI could deadlock (no message is buffered: every send waits for its
-receive), leave a message or a request behind, or cut a message short.
+`execute` fails if a real MPI could deadlock (no message is buffered: every send waits for its
+receive), leave a message or a request behind, or truncate a message.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from tisim.actions.vocabulary import Chooses, write_call
 
 @dataclass(frozen=True)
 class Outcome:
-    """What messages have brought to a rank.
+    """The data that a rank has received.
 
     Attributes
     ----------
     seen
-        The ranks whose data can have reached it: from which a chain of messages leads to it.
+        Ranks whose data can have reached it, through a chain of messages.
     received
-        The bytes of all messages to it.
+        Bytes of all messages to it.
     """
 
     seen: set[int]
@@ -36,7 +36,7 @@ class Outcome:
 
 @dataclass(eq=False)
 class Half:
-    """A send or a receive that was posted."""
+    """A posted send or receive."""
 
     nbytes: float
     seen: set[int]
@@ -46,7 +46,7 @@ class Half:
 
 @dataclass
 class Mailbox:
-    """What was posted for one destination and has not been matched: (source, tag, half)."""
+    """Unmatched sends and receives of one destination: (source, tag, half)."""
 
     sends: deque[tuple[int, int, Half]] = field(default_factory=deque)
     receives: deque[tuple[int, int, Half]] = field(default_factory=deque)
@@ -67,7 +67,7 @@ class _Rank:
 def write_schedules(
     size: int, write: Callable[[Script], None], placement: Sequence[int] | None = None
 ) -> list[Script]:
-    """The schedules of all ranks, `write` called for each."""
+    """Return the schedules of all ranks, calling `write` for each."""
     scripts = [Script(rank, size, placement) for rank in range(size)]
     for script in scripts:
         write(script)
@@ -92,7 +92,7 @@ def execute(scripts: Sequence[Script]) -> list[Outcome]:
 
 
 def _advance(rank: _Rank, boxes: dict[int, Mailbox]) -> bool:
-    """Execute until something blocks; whether anything happened."""
+    """Execute until a row blocks; true if any row was executed."""
     before = rank.next
     while True:
         if not all(half.done for half in rank.blocked_by):
@@ -167,26 +167,26 @@ def _meet(send: Half, receive: Half) -> None:
 
 
 def comm_split(s: Script, joins: bool, groups: Sequence[Sequence[int]]) -> None:
-    """Write what a rank does in MPI_Comm_split, but for the broadcast of the new number."""
+    """Write the schedule of a rank in MPI_Comm_split, without the broadcast of the new number."""
     if s.rank == 0:
         write_stage(s, Stage.COLORS, joins, groups)
     write_stage(s, Stage.GROUPS, joins, groups)
 
 
-#: SimGrid's own do not bring the root's data, or all of them, to every rank.
+#: Algorithms that, as in SimGrid, do not bring all of the root's data to every rank.
 PARTIAL = {"mvapich2_inter_node", "mvapich2_intra_node", "flattree_pipeline"}
 
 
 def check(
     operation: str, outcomes: list[Outcome], root: int, arguments: list[tuple[Any, ...]]
 ) -> None:
-    """Check how many bytes have come, and who has heard of whom; `arguments`: of each rank."""
+    """Check the bytes received and the ranks seen; `arguments`: those of each rank."""
     size = len(outcomes)
     for rank, outcome in enumerate(outcomes):
         assert outcome.received >= needed(operation, rank, size, root, arguments[rank])
     if operation.endswith("v") or operation == "reduce_scatter":
         return
-    if arguments[0] and 0 in arguments[0][:2]:  # no elements, or of no width
+    if arguments[0] and 0 in arguments[0][:2]:  # no elements, or zero width
         return
     everybody = set(range(size))
     for rank, outcome in enumerate(outcomes):
@@ -199,7 +199,7 @@ def check(
 
 
 def needed(operation: str, rank: int, size: int, root: int, arguments: tuple[Any, ...]) -> int:
-    """The bytes of others' data that a rank must get, but of reductions."""
+    """Return the bytes of other ranks' data that a rank must receive; 0 for reductions."""
     if operation == "bcast":
         return int(arguments[0] * arguments[1]) if rank != root else 0
     if operation in ("scatter", "scatterv"):
@@ -222,7 +222,7 @@ def expand(
     order: Sequence[int] | None = None,
     surveyed: frozenset[int] = frozenset(),
 ) -> Script:
-    """The schedule of one rank for one collective call; see `Script` and `write_call`."""
+    """Return the schedule of one rank for one collective call; see `Script` and `write_call`."""
     choose = config.algorithm
     script = Script(rank, call.size, placement, order=order, surveyed=surveyed, choose=choose)
     write_call(script, call, config)

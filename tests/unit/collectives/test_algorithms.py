@@ -41,7 +41,7 @@ POWER_OF_TWO = {
 
 
 def possible(operation: str, size: int, *, even_hosts: bool = True) -> list[str]:
-    """The algorithms that work on so many ranks, and the selectors."""
+    """Return the algorithms that support `size` ranks, and the selectors."""
     names = {*SELECTORS, *ALGORITHMS[operation], *APPROXIMATIONS.get(operation, ())}
     if size & (size - 1):
         names -= POWER_OF_TWO
@@ -59,7 +59,7 @@ def possible(operation: str, size: int, *, even_hosts: bool = True) -> list[str]
 
 
 def arguments(operation: str, name: str, rank: int, size: int, root: int, count: int) -> Any:
-    """Those of a rank; blocks have different sizes where the algorithm takes them."""
+    """Return the arguments of a rank, with different block sizes if the algorithm takes them."""
     if operation == "barrier":
         return ()
     if operation in ("bcast", "reduce"):
@@ -84,7 +84,7 @@ def arguments(operation: str, name: str, rank: int, size: int, root: int, count:
 def run(
     operation: str, name: str, size: int, given: Any, placement: tuple[int, ...] | None = None
 ) -> list[Outcome]:
-    """What the ranks have in the end; `given`: the arguments of all ranks, or of a rank."""
+    """Return the outcomes of the ranks; `given`: arguments of all ranks, or a function of rank."""
     function = algorithm(operation, name)
     of = given if callable(given) else lambda rank: given
     return execute(write_schedules(size, lambda s: function(s, *of(s.rank)), placement))

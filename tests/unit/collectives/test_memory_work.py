@@ -1,4 +1,4 @@
-"""The work of collectives in the memory of ranks: copies of own blocks, and combined vectors."""
+"""Memory operations of collectives: copies of own blocks, and combination of vectors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 import tisim
 
-# The second host is twice as fast: the work takes as long there.
+# The second host is twice as fast; memory operations take the same time there.
 PLATFORM = """<?xml version="1.0"?>
 <platform version="4.1"><zone id="all" routing="Full">
   <host id="a" speed="1Gf"/><host id="b" speed="2Gf"/><host id="c" speed="1Gf"/>
@@ -24,7 +24,7 @@ COPY, COMBINE = {"smpi/copy": "0:0:1e-3"}, {"smpi/combine": "0:0:1e-3"}
 
 
 def computed(folder: Path, calls: list[str], config: dict[str, str]) -> list[float]:
-    """Seconds that each rank computes, which are the same in both kernels."""
+    """Return the compute seconds of each rank, after checking that both kernels agree."""
     platform, trace = folder / "p.xml", folder / "trace"
     platform.write_text(PLATFORM.format(routes=ROUTES))
     trace.mkdir()
@@ -66,8 +66,8 @@ def test_a_rank_copies_its_own_block(tmp_path: Path, call: str, seconds: list[fl
 
 @pytest.mark.parametrize(
     ("call", "selector", "blocks"),
-    # Blocks of 100 bytes on all ranks together: two exchanges of each; halves and quarters; a
-    # message less than there are ranks.
+    # Blocks of 100 bytes over all ranks: two exchanges of each; halves and quarters; one message
+    # fewer than ranks.
     [
         ("allreduce 100 0 6", "openmpi-4.1", 8),
         ("allreduce 100 0 6", "mpich-4", 3),

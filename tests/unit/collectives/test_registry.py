@@ -1,4 +1,4 @@
-"""Algorithms are found by SimGrid's names, users' ones too, and mistakes are explained."""
+"""Algorithms, including user-defined ones, are found by name, and mistakes are explained."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def test_a_registered_action_changes_no_replay_that_does_not_use_it(
     plain = tisim.replay(RING, platform=GRAPHENE)
     registry = Registry()
     registry.action("nap")(nap)
-    # Whoever does not carry out actions has no use for SimPy.
+    # A replay that executes no actions must not need SimPy.
     monkeypatch.setitem(sys.modules, "tisim.simulation.environment", None)
     with_action = tisim.replay(RING, platform=GRAPHENE, registry=registry)
     assert with_action.finish.tolist() == plain.finish.tolist()

@@ -1,4 +1,4 @@
-"""The rows that a schedule's calls write, the places of ranks, and kept schedules."""
+"""The rows that a schedule's calls write, the placement of ranks, and cached schedules."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ CALLS = 300
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Trace:
-    """Calls of other sizes, and then the first ones once more."""
+    """Calls of different sizes, then the first ones again."""
     sizes = [*range(1, CALLS + 1), *range(1, 11)]
     for rank in range(RANKS):
         lines = "".join(f"{rank} allreduce {size} 0 6\n" for size in sizes)
@@ -70,7 +70,7 @@ def trace(tmp_path: Path) -> Trace:
 
 
 def replayed(trace: Trace, room: int | None) -> tuple[list[float], int]:
-    """When the ranks end, and how many schedules are kept then."""
+    """Return the end times of the ranks and the number of cached schedules."""
     config = {} if room is None else {"tisim/kept-operations": room}
     settings = Settings(Platform.load(BACKBONE), config)
     driver = Driver(settings)
@@ -121,7 +121,7 @@ def test_one_rank_a_host_is_uniform_and_blocked() -> None:
 
 
 def test_the_order_of_start_decides_who_leads() -> None:
-    # A communicator whose ranks are the world's 6, 4, 2, 0: the last one was started first.
+    # The communicator's ranks are the world's 6, 4, 2, 0: the last one was started first.
     found = layout(script(0, [1, 1, 0, 0], order=(6, 4, 2, 0)))
     assert found.ranks == ((3, 2), (1, 0))
     assert found.leaders == (3, 1)

@@ -1,4 +1,4 @@
-"""What the selectors decide, at and around their thresholds and as MPI libraries do."""
+"""Decisions of the selectors, at and around their thresholds, compared with MPI libraries."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_bounds_ascend_and_nothing_is_left_over(selector: str) -> None:
             assert not bounds or bounds[-1] == math.inf, operation
 
 
-# Inputs of a selector's decisions beside ranks and bytes.
+# Inputs of a selector's decisions other than ranks and bytes.
 FLAGS: dict[str, dict[str, tuple[int | None, ...]]] = {
     "ompi": {},
     "mpich": {"part": (False, True), "per_host": (None, 1)},
@@ -134,7 +134,7 @@ _RECEIVES = (RECV, IRECV, RECV_HALF)
 
 
 def _arguments(operation: str, n: int, ranks: int, root: int) -> tuple[object, ...]:
-    """What an algorithm takes where each block has `n` bytes (`tisim.actions.vocabulary`)."""
+    """Return an algorithm's arguments for blocks of `n` bytes (`tisim.actions.vocabulary`)."""
     blocks = {"count": n, "counts": [n] * ranks, "width": 1, "root": root}
     taken = dict(_OPERATIONS.values())[operation].split()
     return tuple(blocks[name.rpartition("_")[2]] for name in taken)
@@ -146,7 +146,7 @@ def _script(selector: str, operation: str, rank: int, ranks: int, n: int, root: 
     return script
 
 
-# `test_algorithms.py` executes what they write for up to 16 ranks.
+# `test_algorithms.py` executes the schedules of up to 16 ranks.
 @pytest.mark.parametrize("operation", ALGORITHMS)
 @pytest.mark.parametrize("selector", _SELECTORS)
 def test_what_is_sent_is_received(selector: str, operation: str) -> None:
@@ -188,13 +188,13 @@ def test_a_broadcast_of_sixty_kilobytes_on_eight_ranks_is_linear() -> None:
 
 
 def test_mpich_sends_short_all_to_alls_block_by_block_on_eight_ranks_and_not_on_nine() -> None:
-    for ranks, messages in ((8, 8), (9, 4)):  # a block of a rank's own is a message too
+    for ranks, messages in ((8, 8), (9, 4)):  # a rank's own block is also a message
         script = _script("mpich-4", "alltoall", 0, ranks, 100, 0)
         assert sum(kind in _SENDS for kind in script.kinds) == messages
 
 
 def _groups(script: Script) -> list[int]:
-    """How many requests each call waits for."""
+    """Return the number of requests that each call waits for."""
     rows = zip(script.kinds, script.peers, script.slots, strict=True)
     return [peer for kind, peer, slot in rows if kind == WAITALL and slot < 0]
 
@@ -204,7 +204,7 @@ def _groups(script: Script) -> list[int]:
 def test_mpich_exchanges_blocks_with_32_ranks_at_once(
     operation: str, ranks: int, groups: list[int]
 ) -> None:
-    own = operation == "alltoall"  # where a block of a rank's own is a message too
+    own = operation == "alltoall"  # a rank's own block is also a message
     script = _script("mpich-4", operation, 1, ranks, 20_000, 0)
     assert _groups(script) == [groups[0] + 2 * own, *groups[1:]]
 
@@ -263,7 +263,7 @@ _PAIRS = (0, 0, 1, 1, 2, 2, 3, 3)
 def _sent(
     operation: str, arguments: tuple[int, ...], placement: Sequence[int], *, started: bool = False
 ) -> list[list[int]]:
-    """Where each rank sends to."""
+    """Return the destinations of each rank's messages."""
     sent = []
     for rank in range(len(placement)):
         script = Script(rank, len(placement), placement)
@@ -280,14 +280,14 @@ def _sent(
             "barrier", (),
             [[1, 2, 4, 1], [0], [3, 4, 6, 3], [2], [5, 6, 0, 5], [4], [7, 0, 2, 7], [6]],
         ),
-        # The root hands the message to its leader, and gets it back.
+        # The root sends the message to its leader, and gets it back.
         ("bcast", (100, 1, 3), [[1], [], [6, 4, 3], [2], [5], [], [0, 7], []]),
         # The root's node is the first.
         ("bcast", (20_000, 1, 3), [[1], [], [6, 4], [2], [5], [], [0, 7], []]),
         # The root's node is the last.
         ("reduce", (100, 1, 3), [[6], [0], [3], [], [2], [4], [2], [6]]),
         ("allreduce", (8, 1), [[2, 4, 1], [0], [0, 6, 3], [2], [6, 0, 5], [4], [4, 2, 7], [6]]),
-        # The leader of the last node is the first to hear from the one before.
+        # The leader of the last node is the first to receive from the previous one.
         (
             "scan", (8, 1),
             [

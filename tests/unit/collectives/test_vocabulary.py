@@ -1,4 +1,4 @@
-"""From the calls of traces to schedules, on the world and on other communicators."""
+"""Translation of trace calls to schedules, on the world and on other communicators."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def bytes_sent(tisim: CommandLine, *ranks: str) -> list[int]:
 
 
 def test_ranks_are_those_of_the_communicator(tisim: CommandLine) -> None:
-    """Colours 0 and 1 alternate, keys turn the order round: rank 0 of each is the last."""
+    """Colours 0 and 1 alternate, keys reverse the order: rank 0 of each is the last."""
     lines = [SPLIT.format(color=rank % 2, key=-rank) for rank in range(4)]
     making = bytes_sent(tisim, *lines)
     send, receive = "send 1 7 1000000 6 comm=5", "recv 0 7 1000000 6 comm=5"

@@ -1,4 +1,4 @@
-"""Options: spellings, values, merging, the models made of them, and their documentation."""
+"""Options: spellings, values, merging, the models built from them, and their documentation."""
 
 from __future__ import annotations
 
@@ -393,7 +393,7 @@ def test_the_envelope_reaches_the_core(tmp_path: Path) -> None:
 
 
 PAGE = (Path(__file__).parents[3] / "docs" / "configuration.md").read_text()
-# Each line of the tables: names of options, kind and unit, default, meaning.
+# Each line of the tables: option names, kind and unit, default, meaning.
 LINES = [
     [cell.strip() for cell in line.strip("|").split(" | ")]
     for line in PAGE.splitlines()
@@ -403,7 +403,7 @@ ROWS = {name: cells for cells in LINES for name in re.findall("`([^`]+)`", cells
 
 
 def documented_default(parameter: Parameter) -> str:
-    """The default as the page writes it, with those of the models that have another."""
+    """Return the default as on the page, with those of models that differ."""
     if parameter.kind is FACTORS:
         return "by model"
     others: dict[str, list[str]] = {}

@@ -34,7 +34,7 @@ SEND, RECEIVE = f"send 1 0 {1_000_000 - ENVELOPE} 6", f"recv 0 0 {1_000_000 - EN
 def replay_changing(
     folder: Path, first: str, second: str, profile: str = "", **attributes: str
 ) -> tisim.Result:
-    """Programs on a and b; lines are separated by semicolons."""
+    """Replay programs on a and b; lines are separated by semicolons."""
     (folder / "profile").write_text(profile.replace(";", "\n") + "\n")
     text = PLATFORM.format(**{"host": "", "link": "", "after": ""} | attributes)
     return tisim.replay(
@@ -54,7 +54,7 @@ def test_the_numbers_of_quantities_are_those_of_the_core() -> None:
 @pytest.mark.parametrize(
     ("profile", "end"),
     [
-        # 0.5 s whole, 1 s at a quarter, the rest whole.
+        # 0.5 s at full speed, 1 s at a quarter, the rest at full speed.
         pytest.param("0.5 0.25;1.5 1", 1.75, id="during a computation"),
         pytest.param("PERIODICITY 1;0 0.5;0.5 1", 1.5, id="it starts again"),
         pytest.param("LOOPAFTER 0.5;0 0.5;0.5 1", 1.5, id="it starts again after its last date"),
@@ -80,10 +80,10 @@ def test_trace_connect(tmp_path: Path) -> None:
     ("profile", "link", "messages", "end"),
     [
         pytest.param("0.501 2.5e5", BANDWIDTH, 1, 0.001 + 0.5 + 2.0, id="narrower, under way"),
-        # The first keeps the bound that it started with, as in SimGrid.
+        # The first flow keeps its initial bound, as in SimGrid.
         pytest.param("0.501 4e6", BANDWIDTH, 2, 0.002 + 1.0 + 0.25, id="wider, for later flows"),
         pytest.param("0.501 0;3 1e6", BANDWIDTH, 1, 3.5, id="zero stops a flow"),
-        # SimGrid forgives the rest of the latency, or never ends the flow
+        # SimGrid skips the remaining latency, or never ends the flow
         # (docs/adr/0015-changes-and-failures.md).
         pytest.param("0.0005 1e6", BANDWIDTH, 1, 1.001, id="bandwidth, during the latency"),
         pytest.param("0.0005 0.5", LATENCY, 1, 1.001, id="latency, during the latency"),
@@ -137,7 +137,7 @@ Replay = Callable[..., tisim.Result]
 
 @pytest.fixture
 def replay(tmp_path: Path) -> Replay:
-    """Replays programs on a, b and c; lines are separated by semicolons."""
+    """Replay programs on a, b and c; lines are separated by semicolons."""
 
     def run(
         *programs: str, profile: str = "0 1", host: str = "", link: str = "", actors: str = ""
@@ -155,7 +155,7 @@ def replay(tmp_path: Path) -> Replay:
 
 
 def report(replay: Replay, *programs: str, **arguments: str) -> str:
-    """The text of the error that a replay ends with."""
+    """Return the text of the error that ends a replay."""
     with pytest.raises(tisim.SimulationError) as error:
         replay(*programs, **arguments)
     return str(error.value)

@@ -1,4 +1,4 @@
-"""Actions of the user's own in traces."""
+"""User-defined actions in traces."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_an_action_may_call_mpi_and_use_simpy(tmp_path: Path) -> None:
 
     ours = replay(tmp_path, "exchange 100000;compute 5", "exchange 100000;compute 5")
     assert ours.finish[0] == ours.finish[1]
-    assert ours.messages_sent.tolist() == [3, 3]  # its own, one of the barrier, of the sendrecv
+    assert ours.messages_sent.tolist() == [3, 3]  # isend, barrier, sendrecv
     assert ours.bytes_sent.tolist() == [101000, 101000]
 
 
@@ -148,7 +148,7 @@ def test_an_exception_in_an_action_says_where_the_action_stands(tmp_path: Path) 
     assert error.value.__notes__ == [
         f"in the action 'checkpoint many' of rank 1, at {tmp_path}/rank-1.txt:1"
     ]
-    assert error.traceback[-1].name == "checkpoint"  # the user's own line is the last
+    assert error.traceback[-1].name == "checkpoint"  # the user's line is the last
 
 
 def test_a_wrong_call_in_an_action_is_a_wrong_line(tmp_path: Path) -> None:

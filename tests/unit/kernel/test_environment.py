@@ -32,7 +32,7 @@ def start(env: Environment, *generators: Process) -> list[simpy.Process]:
 
 
 def ran(env: Environment, *generators: Process) -> list[Any]:
-    """What processes return at their end."""
+    """Run processes and return their values."""
     processes = start(env, *generators)
     env.run()
     return [process.value for process in processes]
@@ -233,7 +233,7 @@ def test_two_replays_share_the_network() -> None:
     apart = [env.replay(ring, ["c-0.me", "c-1.me", "c-2.me", "c-3.me"])]
     apart += [env.replay(ring, ["c-4.me", "c-5.me", "c-6.me", "c-7.me"])]
     env.run()
-    # The backbone has room for both.
+    # The backbone has enough bandwidth for both.
     assert [event.value.finish.tolist() for event in apart] == [alone.finish.tolist()] * 2
 
     env = Environment(BACKBONE)

@@ -1,4 +1,4 @@
-"""What SimPy does, tisim's environment does too: the same programs give the same logs."""
+"""tisim's environment behaves as SimPy's: the same programs give the same logs."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def until_a_time(env: simpy.Environment, log: Log) -> None:
             yield env.timeout(1)
 
     env.process(clock())
-    env.run(until=3)  # what happens at 3 does not happen any more
+    env.run(until=3)  # events at 3 do not happen
     log.append(("now", env.now, env.peek()))
     env.run(until=4.5)
     log.append(("now", env.now, env.peek()))
@@ -145,7 +145,7 @@ def until_an_event(env: simpy.Environment, log: Log) -> None:
     process = env.process(one())
     process.callbacks.append(lambda event: log.append(("before", env.now)))
     log.append(env.run(until=process))
-    log.append(env.run(until=process))  # it is over: at once
+    log.append(env.run(until=process))  # already processed: returns at once
     nothing = env.event()
     with pytest.raises(RuntimeError, match="was not triggered"):
         env.run(until=nothing)
@@ -198,7 +198,7 @@ def test_as_in_simpy(scenario: Callable[[simpy.Environment, Log], None]) -> None
     assert here
 
 
-# Those that do not look at the end of the run or at all events.
+# Scenarios that depend neither on the end of the run nor on all events.
 BESIDE = [s for s in SCENARIOS if s not in (failures, steps, until_a_time)]
 
 
@@ -206,7 +206,7 @@ BESIDE = [s for s in SCENARIOS if s not in (failures, steps, until_a_time)]
 def test_as_in_simpy_beside_a_computation(
     scenario: Callable[[simpy.Environment, Log], None],
 ) -> None:
-    """What goes on in the core does not disturb SimPy's part, whose run it only lengthens."""
+    """Activities of the core do not disturb SimPy processes; they only lengthen the run."""
     here: Log = []
     there: Log = []
     env = Environment(PLATFORM)

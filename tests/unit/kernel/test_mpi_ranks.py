@@ -1,4 +1,4 @@
-"""SimPy processes that act as MPI ranks: requests, and collectives in rounds."""
+"""SimPy processes that drive MPI ranks: requests, and collectives in rounds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Process = Generator[Any, Any, Any]
 
 
 def run(body: Callable[[MpiRank], Process], ranks: int = 2, config: Any = None) -> list[Any]:
-    """Run a process a rank; what they return."""
+    """Run one process per rank; returns their values."""
     env = Environment(BACKBONE, config)
     processes = [env.process(body(rank)) for rank in env.mpi(HOSTS[:ranks])]
     env.run()
@@ -221,7 +221,7 @@ def test_different_collectives() -> None:
 
 
 def test_ranks_that_wake_together_act_one_after_the_other() -> None:
-    """As in a trace a rank does all it can before the next one that woke at the same time."""
+    """As in a trace, a rank acts until it blocks before the next rank woken at the same time."""
 
     def body(rank: MpiRank) -> Process:
         if rank.number == 2:
@@ -244,7 +244,7 @@ TWO_HOSTS = ["c-0.me", "c-1.me"]
 
 
 def run_two(receiver: Callable[[MpiRank], Process], sender: Callable[[MpiRank], Process]) -> Any:
-    """Run two processes; what the first one returns."""
+    """Run two processes; returns the value of the first one."""
     env = Environment(BACKBONE)
     first, second = env.mpi(TWO_HOSTS)
     process = env.process(receiver(first))
@@ -254,7 +254,7 @@ def run_two(receiver: Callable[[MpiRank], Process], sender: Callable[[MpiRank], 
 
 
 def in_seconds(*tags: int) -> Callable[[MpiRank], Process]:
-    """A process that sends each tag after as many seconds, in their order."""
+    """Return a process that sends each tag, in order, at that number of seconds."""
 
     def sender(rank: MpiRank) -> Process:
         for tag in tags:
@@ -265,7 +265,7 @@ def in_seconds(*tags: int) -> Callable[[MpiRank], Process]:
 
 
 def receives(rank: MpiRank, *tags: int) -> Process:
-    """Post a receive of each tag; the requests."""
+    """Post a receive of each tag; returns the requests."""
     requests = []
     for tag in tags:
         requests.append((yield rank.irecv(1, 100, tag)))
@@ -300,7 +300,7 @@ def test_waitany_says_which_request_is_complete() -> None:
         assert (yield rank.waitany([three, two, one])) == one
         assert 1 < rank.env.now < 1.1
         yield rank.sleep(2)
-        # Both have arrived: the one that is listed first.
+        # Both have arrived: the one listed first completes.
         assert (yield rank.waitany([two, three])) == two
         assert (yield rank.waitany([three])) == three
         for wrong, words in (([three], "no pending request"), ([], "one request or more")):
@@ -373,7 +373,7 @@ def test_several_messages_at_one_instant_wake_a_probe_once(tmp_path: Path) -> No
     assert result.finish.min() > 3.0
 
 
-#: Sizes of messages with one key; each wait is followed by a computation, so that its end shows.
+#: Sizes of messages with one key; a computation follows each wait to expose its end.
 SIZES = (200_000, 100, 3_000_000, 70_000, 5)
 NOBODY = -666
 
@@ -383,7 +383,7 @@ def ends(tmp_path: Path, first: list[str], second: list[str]) -> list[float]:
 
 
 def program(between: int, *, tags: list[int], reverse: bool = False) -> tuple[list[str], list[str]]:
-    """`between` requests to nobody are pending while the others are looked for."""
+    """`between` requests to the null process are pending during the lookup of the others."""
     sends = [f"send 1 {tag} {size} 6" for tag, size in zip(tags, SIZES, strict=True)]
     receives = [f"irecv {NOBODY} 99 1 6"] * between
     receives += [f"irecv 0 {tag} {size} 6" for tag, size in zip(tags, SIZES, strict=True)]
@@ -410,7 +410,7 @@ def test_a_key_that_nobody_has_is_waited_for_by_nobody(tmp_path: Path) -> None:
 
 
 def test_a_started_receive_without_its_source_ends_the_index(tmp_path: Path) -> None:
-    """SimGrid's tracer loses the source of a persistent receive; any source names it."""
+    """SimGrid's tracer loses the source of a persistent receive; any source identifies it."""
     sends, receives = program(300, tags=[0, 1, 2, 3, 4])
     persistent = ["recv_init -555 50 100 6", "start -555 1 50"]
     alone = ends(tmp_path, ["send 1 50 100 6"], [*persistent, "wait 0 1 50", "compute 1e6"])
@@ -423,7 +423,7 @@ def test_a_started_receive_without_its_source_ends_the_index(tmp_path: Path) -> 
     assert both[1] > ends(tmp_path, sends, receives)[1]
 
 
-# A message of one rank to another takes 1 ms, however many there are; nothing else costs anything.
+# A message takes 1 ms, however many there are; everything else is free.
 _PLATFORM = """<platform version="4.1">
 <config><prop id="network/model" value="CM02"/><prop id="smpi/test" value="0"/></config>
 <cluster id="c" prefix="n" suffix="" radical="0-15" speed="1Gf" bw="1TBps" lat="0.5ms"/>
@@ -435,7 +435,7 @@ _LIBNBC = {"smpi/coll-selector": "openmpi-4.1"}
 def _replay(
     folder: Path, programs: dict[int, tuple[str, ...]] | tuple[str, ...], ranks: int, **options: str
 ) -> tisim.Result:
-    """`programs`: of all ranks, or of some; the others do as rank 0 does."""
+    """`programs`: of all ranks, or of some; the others execute that of rank 0."""
     (folder / "platform.xml").write_text(_PLATFORM)
     each = programs if isinstance(programs, dict) else {0: programs}
     trace = write_trace(folder, *(each.get(rank, each[0]) for rank in range(ranks)))
@@ -503,7 +503,7 @@ def test_the_simpy_kernel_refuses_rounds(tmp_path: Path) -> None:
 def test_a_computation_overlaps_one_round_of_mpich(tmp_path: Path) -> None:
     program = ("ibcast 1000 0 6", "compute 5e7", "waitall")
     result = _replay(tmp_path, program, 8, **{"smpi/coll-selector": "mpich-4"})
-    # Ranks 1, 2 and 4 have it before they wait, and pass it on then.
+    # Ranks 1, 2 and 4 have the message before they wait, and forward it in the wait.
     times = [50, 50, 50, 51, 50, 51, 51, 52]
     assert [1e3 * time for time in _finish(result)] == pytest.approx(times, abs=1e-2)
     assert not result.warnings

@@ -1,4 +1,4 @@
-"""The same input gives the same bytes: again, in threads, forks and other processes."""
+"""The same input gives the same bytes: repeated, in threads, forks and other processes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_threads_share_what_is_made_once(inputs: dict[str, Any]) -> None:
 
 
 def test_threads_share_a_platform_whose_routes_are_looked_up(tmp_path: Path) -> None:
-    """Routes of such platforms are computed on demand and remembered."""
+    """Routes of such platforms are computed on demand and cached."""
     case = next(
         drawn
         for drawn in (Case.draw(seed, families=("dijkstra",)) for seed in range(50))
@@ -89,14 +89,14 @@ def test_processes_with_other_hash_seeds_give_the_same_bytes(
 
 
 def bits(platform: tisim.Platform) -> list[tuple[object, ...]]:
-    """All numbers of a replay, of its ranks and of its event log."""
+    """Return all numbers of a replay, of its ranks and of its event log."""
     result = tisim.replay(RING, platform=platform, event_log=True)
     rows = map(tuple, result.ranks.itertuples())
     return [*rows, *map(tuple, result.require_event_log().states.itertuples())]
 
 
 def test_forks_replay_what_their_parent_has_opened() -> None:
-    """Also when the parent has used threads before."""
+    """Also if the parent has used threads before."""
     platform = tisim.Platform.load(BACKBONE)
     with ThreadPoolExecutor(2) as pool:
         (alone, other) = pool.map(bits, [platform, platform])

@@ -1,4 +1,4 @@
-"""When iterations of a steady state are skipped, and what is said where they are not."""
+"""Conditions for skipping iterations of a steady state, and reports if none are skipped."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def status(arguments: list[str]) -> int:
 
 
 def off(trace: Path, **options: object) -> str | None:
-    """Why no iterations are skipped."""
+    """Return the reason why no iterations are skipped, if any."""
     result = tisim.replay(trace, **{"platform": BACKBONE, "skip_steady": TOLERANCE, **options})
     assert result.steady is not None
     assert (result.steady["skipped"] == 0) == (result.steady["off"] is not None)

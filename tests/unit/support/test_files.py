@@ -1,4 +1,4 @@
-"""Files are read whole, and appear whole or not at all, wherever their name leads."""
+"""Files are read completely and written atomically, whatever their path refers to."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_a_device_is_written_to(write: Write) -> None:
 @pytest.mark.parametrize("way", ["write_file('{}', 'text\\n')", "by_name"])
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "LINK"])
 def test_standard_output_is_not_replaced(way: str, name: str, tmp_path: Path) -> None:
-    """Where it is a file too: what is printed before and after stands beside it, in order."""
+    """Even if it is a file: output printed before and after keeps its order."""
     (tmp_path / "link").symlink_to("/dev/stdout")
     name = name.replace("LINK", str(tmp_path / "link"))
     body = way.format(name)
@@ -215,7 +215,7 @@ def test_only_what_is_durable_waits_for_the_disk(
 
 
 def test_a_short_file_takes_little_memory(tmp_path: Path) -> None:
-    """A limit of memory (`ulimit -v`) is no obstacle for it."""
+    """A memory limit (`ulimit -v`) does not prevent reading it."""
     path = tmp_path / "short"
     path.write_bytes(b"abc")
     tracemalloc.start()

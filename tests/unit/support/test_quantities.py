@@ -1,4 +1,4 @@
-"""Quantities with units as the DTD of SimGrid has them; quantities and tables for people."""
+"""Quantities with the units of SimGrid's DTD; quantities and tables formatted for people."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_columns_are_aligned() -> None:
     assert align(rows) == ["name   n  note", "a     10     x"]
     assert align(rows, left=(0, 2)) == ["name   n  note", "a     10  x"]
     assert align([]) == []
-    # A letter of Japanese takes two columns, an accent of its own takes none.
+    # A Japanese character takes two columns, a combining accent none.
     assert align([("host", "n"), ("\u7bc0\u70b9", "10"), ("e\u0301", "1")], left=1) == [
         "host   n",
         "\u7bc0\u70b9  10",
