@@ -118,7 +118,7 @@ class ReplayInterrupted(KeyboardInterrupt):
 
 
 class ResourceOffError(SimulationError):
-    """A computation or transfer of a SimPy process on a host or link that is off."""
+    """A SimPy process computes on a host, or transfers over a link, that is off."""
 
 
 def _input_error(

@@ -52,7 +52,7 @@ class MemoryWork(NamedTuple):
 
 
 class Script:
-    """Writes the schedule of rank `rank` of a communicator of `size` ranks.
+    """Writes the schedule of a rank of a communicator.
 
     Algorithms use it as an `Endpoint`: a rank that can make calls. `Group` is an endpoint for a
     part of the communicator, `Rounds` one for non-blocking collectives.
@@ -113,7 +113,7 @@ class Script:
         self.tags: list[int] = []
         self.slots: list[int] = []
         self.requests = 0
-        # Rows written by algorithms that were called by others: operation, first row, last row + 1.
+        # Rows written by algorithms called by other algorithms: operation, first row, last row + 1.
         # Callees precede their callers.
         self.parts: list[tuple[str, int, int]] = []
 

@@ -32,8 +32,8 @@ class Parameter(Generic[_ValueT]):
     smpi_key: str = ""  # name under which the SMPI model reads it, if different
     above_zero: bool = False  # whether zero is rejected
     at_most: float = inf  # upper bound of a number
-    # Whether it affects a replay. If it does not but has a default, other values would change
-    # SimGrid's results and cause a warning.
+    # Whether it affects a replay. If not, but it has a default, other values would change SimGrid's
+    # results and cause a warning.
     used: bool = True
     changes_results: bool = True  # whether it can change the prediction of a replay
     # Whether the core has a field for it (`tisim._core.Model`), named like the record's.

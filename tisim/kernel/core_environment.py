@@ -95,7 +95,7 @@ class CoreEnvironment(simpy.Environment, ABC):
             super().step()
 
     def _run_core(self) -> None:
-        """Run the core up to SimPy's next event, or until it completes something."""
+        """Run the core up to SimPy's next event, or until an activity, call or job ends."""
         stop, self._unanswered = self._unanswered, None
         if stop is None:
             # An urgent SimPy event, such as the end of `run(until=...)`, precedes all others.
@@ -153,7 +153,7 @@ class CoreEnvironment(simpy.Environment, ABC):
     # Activities
 
     def execute(self, host: str, flops: float) -> simpy.Event:
-        """Compute `flops` on a host; returns an event that triggers at the end.
+        """Compute `flops` on a host; returns an event that is triggered at the end.
 
         It fails with `tisim.errors.ResourceOffError` if the host is off or goes off.
 
@@ -221,7 +221,7 @@ class CoreEnvironment(simpy.Environment, ABC):
         return self._started(number, f"the {verb} of {file} on {host}")
 
     def transfer(self, source: str, destination: str, nbytes: float) -> simpy.Event:
-        """Move bytes from one host to another; returns an event that triggers at the end.
+        """Move bytes from one host to another; returns an event that is triggered at the end.
 
         The transfer is a flow like those of MPI messages, without their envelope and protocol.
         It fails with `tisim.errors.ResourceOffError` if a host or link that it uses is off or
@@ -281,7 +281,7 @@ class CoreEnvironment(simpy.Environment, ABC):
         return event
 
     def call(self, rank: CallingRank, post: Callable[[], None]) -> simpy.Event:
-        """Start an MPI call of a rank; returns an event that triggers when the call returns."""
+        """Start an MPI call of a rank; returns an event that is triggered at its return."""
         post()
         event = self.event()
         process = self.active_process

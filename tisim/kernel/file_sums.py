@@ -138,7 +138,7 @@ class ServersDict(TypedDict):
 
 
 class IoDict(TypedDict):
-    """Accesses to files: one number per rank, files by name, file systems on servers.
+    """Accesses to files: one value per rank, files by name, file systems on servers.
 
     `bin_seconds` is the width of a time bin; `waits` has the longest waits of ranks for servers.
     `files` and `file_systems` cover all jobs and processes of a simulation.

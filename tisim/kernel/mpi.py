@@ -35,7 +35,7 @@ class _Gives(enum.Enum):
 
 
 class MpiRank:
-    """One MPI rank; each call returns an event that triggers when the call returns.
+    """One MPI rank; each call gives an event that is triggered when the call returns.
 
     The calls are the operations of a trace: they use the same matcher, CPU and network. A rank
     makes one call at a time. Sizes are non-negative whole numbers of bytes.
@@ -160,7 +160,7 @@ class MpiRank:
         return self._call(self._core.post_request, Kind.CANCEL, request)
 
     def request_free(self, request: int) -> simpy.Event:
-        """MPI_Request_free: release the request; its message continues."""
+        """MPI_Request_free: release the request, which no call may use; its message continues."""
         self._check_pending([request])
         self._requests.remove(request)
         return self._call(self._core.post_request, Kind.REQUEST_FREE, request)
@@ -332,7 +332,7 @@ def _tag(tag: int, *, wildcard: bool = False) -> int:
 
 
 class World(Sequence[MpiRank]):
-    """The ranks that `Environment.mpi` made, in order.
+    """The ranks that `Environment.mpi` created, in order.
 
     Parameters
     ----------

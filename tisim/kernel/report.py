@@ -1,4 +1,4 @@
-"""Reports on simulations that cannot continue: every blocked rank, its call and its dependency."""
+"""Reports on simulations that cannot continue: blocked ranks, their calls and dependencies."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ class Rank:
         self.is_finished = False
 
     def run(self, actions: Iterable[Action], delay: float) -> Steps:
-        """Execute a trace from start to end; input errors get the line of the trace."""
+        """Execute a trace from start to end; input errors name the line of the trace."""
         protocol = self._world.protocol
         try:
             if delay > 0:

@@ -21,7 +21,7 @@ _EXTRAS = {
 
 
 class MissingLibraries:
-    """Last finder of modules: reports the extra of a missing library that tisim imports."""
+    """Last module finder: reports the extra of a missing library that a tisim module imports."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:

@@ -3,10 +3,10 @@
 A regular file is written under a temporary name next to its target and renamed when it is complete,
 so that a partial file is never visible and an existing file stays until then. In detail:
 
-- Symbolic links are followed: the file that they lead to is replaced, the links stay.
+- Symbolic links are followed: their target is replaced, the links stay.
 - A pipe, a terminal, a device and a descriptor of the process itself (``/dev/stdout``) are written
   directly: they must not be replaced.
-- A replaced file keeps its permissions; a new one gets 0666 without the process's umask, which is
+- A replaced file keeps its permissions; a new one gets 0666 masked by the process's umask, which is
   never changed, since other threads may create files at the same time.
 - After an error or Ctrl-C, no temporary file is left behind.
 - Nothing is synchronised with the disk unless `durable` is set: a simulation can be repeated after

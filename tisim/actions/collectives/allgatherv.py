@@ -119,9 +119,9 @@ def mpich_ring(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsi
 
     Send the piece received last to the next rank, and receive from the previous one. A piece is
     as large as the smallest block, and at least 256 KiB: with blocks of different sizes, a rank
-    need not wait for the whole of a large block. MPICH: ring allgatherv; J.
-    L. Träff, A. Ripke, C. Siebert, P. Balaji, R. Thakur, W. Gropp: A Simple, Pipelined
-    Algorithm for Large, Irregular All-gather Problems. EuroPVM/MPI, 2008.
+    need not wait for the whole of a large block. MPICH: ring allgatherv; J. L. Träff, A. Ripke,
+    C. Siebert, P. Balaji, R. Thakur, W. Gropp: A Simple, Pipelined Algorithm for Large, Irregular
+    All-gather Problems. EuroPVM/MPI, 2008.
     """
     around_in_pieces(s, rcounts, rsize, max(min(rcounts), _SMALLEST_PIECE // max(rsize, 1), 1))
 

@@ -39,7 +39,7 @@ def lr(s: Endpoint, count: int, size: int) -> None:
     Reduce-scatter around the ring of the ranks, then pass the blocks around it again. P.
     Patarasuk, X. Yuan, "Bandwidth efficient all-reduce operation on tree topologies", IPDPS
     2007 (STAR-MPI). With fewer elements than ranks, `redbcast` is used; the remainder of an
-    uneven division takes the configured allreduce.
+    uneven division uses the configured allreduce.
     """
     if count < s.size:
         redbcast(s, count, size)

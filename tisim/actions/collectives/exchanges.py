@@ -11,7 +11,7 @@ from tisim.actions.script import Endpoint
 _RANKS_AT_A_TIME = 4
 
 
-# Paces of exchanges other than without any pause: see `around`.
+# Paces of exchanges; without one, they follow each other directly: see `around`.
 _PACES = {
     "light_barrier": "each after a message that its partner is ready",
     "mpi_barrier": "each after a barrier",

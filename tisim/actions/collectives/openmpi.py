@@ -1,8 +1,8 @@
 """Algorithms of Open MPI's `coll/base` and `coll/basic` that SimGrid's selector lacks.
 
 Written from the sources of Open MPI 4.1.4 (`ompi/mca/coll/base/coll_base_*.c`): each function names
-its source, and sends the same messages in the same order on each rank. The fixed decisions
-of `coll/tuned` pass a segment size of 0 and a fan-out of 0, so messages are not segmented and every
+its source, and sends the same messages in the same order on each rank. The fixed decisions of
+`coll/tuned` pass a segment size of 0 and a fan-out of 0, so messages are not segmented and every
 chain is one chain (`coll_tuned_decision_fixed.c`). Code shared with SimGrid's algorithms, which use
 segments, is in the modules of the operations.
 """

@@ -80,7 +80,7 @@ def ntsl(s: Endpoint, count: int, size: int, root: int) -> None:
     """Reduction along a line of ranks that ignores the topology, in segments of 8 KiB.
 
     Send from the rank before the root downwards, all around to the root. From STAR-MPI: the
-    reverse of the broadcast of [Patarasuk]. The remainder after the last whole segment takes
+    reverse of the broadcast of [Patarasuk]. The remainder after the last whole segment uses
     the `default` reduction.
     """
     if s.size == 1:
@@ -103,7 +103,7 @@ def rab(s: Endpoint, count: int, size: int, root: int) -> None:
     """Rabenseifner's reduction of long messages, from his own code.
 
     Halve the vector recursively while reducing it, then collect the parts at the root.
-    [Rabenseifner97]. In the second phase, a rank of his code continues to collect after it has
+    [Rabenseifner97]. In the second phase of his code, a rank continues to collect after it has
     sent its part, as if the root were another rank.
     """
     if count and s.size > 1:

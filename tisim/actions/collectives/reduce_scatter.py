@@ -143,7 +143,7 @@ def mpich_rdb(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
 def mpich_noncomm(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
     """Recursive halving that keeps the order of the operands.
 
-    In step k exchange half of the remainder with the rank that differs in bit k. M. Bernaschi,
+    In step k exchange half of the blocks with the rank that differs in bit k. M. Bernaschi,
     G. Iannello, M. Lauria: Efficient Implementation of Reduce-scatter in MPI. J. Systems
     Architecture 49(3), 2003; as in MPICH. Raises an `InputError` when the number of ranks is
     not a power of two, or the blocks are not of equal size.
