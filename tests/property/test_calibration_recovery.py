@@ -1,8 +1,8 @@
 """Calibration recovers known parameters from noisy synthetic measurements.
 
-The measurements are drawn from the model's closed form for two processes on an idle route (one
-message at once, so that nothing is shared or scheduled). tests/unit/test_calibration_simulation.py
-checks that it is the simulator's model.
+The measurements are drawn from the model's closed form for two processes on an idle route, with one
+message in flight, so that nothing is shared or scheduled. That it is the simulator's model is
+checked in tests/unit/calibration/test_calibration_simulation.py.
 """
 
 from __future__ import annotations

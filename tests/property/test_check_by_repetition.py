@@ -171,7 +171,7 @@ def prefetching_loop(ranks: int, draw: random.Random, repetitions: int) -> Lines
 
 
 def damage(lines: list[str], draw: random.Random) -> None:
-    """Introduce a possible mistake."""
+    """Change the lines in a way that may be a mistake."""
     at = draw.randrange(len(lines)) if lines else 0
     match draw.randrange(5):
         case 0 if lines:
