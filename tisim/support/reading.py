@@ -50,8 +50,7 @@ def head_of(path: _Path) -> bytes:
         return b""
 
 
-# A text GOAL schedule begins with blanks, comments and num_ranks; a binary one with the number 4223
-# in eight bytes.
+# A GOAL schedule begins with blanks, comments and num_ranks, or with the number 4223 in 8 bytes.
 _GOAL = re.compile(rb"(?:\s|//[^\n]*\n|/\*.*?\*/)*num_ranks\s+\d", re.DOTALL)
 _GRAPH = re.compile(rb"(?:\s|#[^\n]*\n)*graph[ \t]+1\s")
 #: First bytes of a packed file.

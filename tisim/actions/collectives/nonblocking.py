@@ -1,9 +1,8 @@
 """Non-blocking collectives: linear exchanges whose requests are all started by the call.
 
 Each function starts its requests in a fixed order and returns their numbers; the caller waits for
-them, immediately (most operations of the `default` selector) or later (`MPI_Ibcast` and the other
-non-blocking calls). The patterns and the order of the requests are those of SimGrid's
-`smpi_nbc_impl.cpp`.
+them, immediately (most operations of the `default` selector) or later (`MPI_Ibcast` and others).
+The patterns and the order of the requests are those of SimGrid's `smpi_nbc_impl.cpp`.
 """
 
 from __future__ import annotations

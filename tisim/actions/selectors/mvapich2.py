@@ -24,10 +24,7 @@ from tisim.actions.selectors.choice import (
 
 
 def choose(operation: str, call: Facts) -> Choice | None:
-    """Return the choice for a call; None if there is nothing to do.
-
-    An allgatherv is chosen by the mean block.
-    """
+    """Return the choice for a call, by the mean block for allgatherv; None: nothing to do."""
     if operation in ("bcast", "reduce", "allreduce") and call.count == 0:
         return None
     if operation == "barrier":
