@@ -1,6 +1,6 @@
 """Platform descriptions: hosts, links and the routes between them.
 
-The names are loaded when they are first used: units alone need none of the readers.
+Names are loaded on first use, so that importing units alone loads none of the readers.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ _TOPOLOGIES: Final = {
 
 
 def coordinates_of(coordinates: Sequence[float] | None) -> dict[str, Value]:
-    """The attribute of Vivaldi coordinates, where there are any."""
+    """Return the attribute of Vivaldi coordinates; empty if there are none."""
     if coordinates is None:
         return {}
     given = listed(coordinates, "coordinates")
@@ -36,12 +36,12 @@ def coordinates_of(coordinates: Sequence[float] | None) -> dict[str, Value]:
 
 
 def link_attributes(name: str, bandwidth: Quantity, latency: Quantity) -> dict[str, Value]:
-    """The attributes of a link."""
+    """Return the attributes of a link."""
     return {"id": name, "bandwidth": bandwidth, "latency": latency}
 
 
 def network_attributes(speed: Quantity, bandwidth: Quantity, latency: Quantity) -> dict[str, Value]:
-    """The attributes of equal hosts, and of the links between them."""
+    """Return the attributes of identical hosts and of the links between them."""
     return {"speed": speed, "bw": bandwidth, "lat": latency}
 
 
@@ -50,7 +50,7 @@ def optional_links(
     loopback: tuple[Quantity, Quantity] | None,
     limiter: Quantity | None,
 ) -> dict[str, Value]:
-    """The attributes of the links that a cluster may have or not."""
+    """Return the attributes of a cluster's optional links."""
     attributes: dict[str, Value] = {}
     for letters, given in (("bb", backbone), ("loopback", loopback)):
         if given is not None:
@@ -64,7 +64,7 @@ def optional_links(
 def numbered_hosts(
     name: str, nodes: int | None, radical: str | None, prefix: str | None, suffix: str
 ) -> dict[str, Value]:
-    """The attributes that name hosts by their numbers."""
+    """Return the attributes that name hosts by their numbers."""
     if (nodes is None) == (radical is None):
         raise InputError(f"cluster {name}: give either nodes or radical")
     if nodes is not None:
@@ -84,7 +84,7 @@ def numbered_hosts(
 def topology_attributes(
     topology: str, given: str | Sequence[int | Sequence[int]]
 ) -> dict[str, Value]:
-    """The topology of a cluster and its ``topo_parameters``."""
+    """Return the topology of a cluster and its ``topo_parameters``."""
     if topology not in _TOPOLOGIES:
         raise InputError(f"topology is one of {', '.join(_TOPOLOGIES)}, not {topology!r}")
     text = given if isinstance(given, str) else _parameters(topology, given)
@@ -111,7 +111,7 @@ _PROFILES: Final = {
 
 
 def disk_nodes(disks: Mapping[str, tuple[Quantity, Quantity, str]]) -> list[Node]:
-    """The disks of a host; see `PlatformBuilder.host`."""
+    """Return the disks of a host; see `PlatformBuilder.host`."""
     nodes = []
     for name, disk in disks.items():
         if not isinstance(disk, Sequence) or isinstance(disk, str) or len(disk) != 3:
@@ -133,9 +133,9 @@ def profile_nodes(
     period: float | None,
     number: int,
 ) -> tuple[Node, Node]:
-    """The profile of a host or a link and its connection; see `PlatformBuilder.profile`.
+    """Return the profile of a host or a link and its connection; see `PlatformBuilder.profile`.
 
-    `number` tells the profiles of a platform apart.
+    `number` distinguishes the profiles of a platform.
     """
     if (kind, quantity) not in _PROFILES:
         known = ", ".join(f"{what} of a {of}" for of, what in _PROFILES)
@@ -148,17 +148,17 @@ def profile_nodes(
 
 
 class PlatformBuilder:
-    """Puts a platform together: zones, and in them hosts, links, clusters and routes.
+    """Builds a platform from zones that contain hosts, links, clusters and routes.
 
-    The elements, their rules and their messages are those of SimGrid's platform files. What is
-    added goes into the innermost zone that is open. Quantities are numbers in SI units, or text
-    with a unit. Every method raises `tisim.InputError` where the element does not make sense; a
-    builder that has refused an element builds no platform.
+    The elements, their rules and their messages are those of SimGrid's platform files. An element
+    is added to the innermost open zone. Quantities are numbers in SI units, or text with a unit.
+    Every method raises `tisim.InputError` if the element is invalid; a builder that has refused an
+    element cannot build a platform.
 
     Parameters
     ----------
     name
-        Of the platform, for messages and reports.
+        Name of the platform, for messages and reports.
 
     Examples
     --------
@@ -182,12 +182,12 @@ class PlatformBuilder:
     def __init__(self, name: str = "a platform made in Python") -> None:
         self._name = name
         self._elements: Elements | None = Elements()
-        # Why an element was refused, part of which may have been taken.
+        # Reason why an element was refused; part of it may have been added already.
         self._refused = ""
         self._profiles = 0
 
     def build(self) -> Platform:
-        """The platform; the builder takes nothing more."""
+        """Return the platform; the builder then accepts nothing more."""
         elements = self._taking()
         if self._refused:
             raise InputError(f"an element was refused, make another builder: {self._refused}")
@@ -198,7 +198,7 @@ class PlatformBuilder:
         return Platform.of_elements(elements, self._name)
 
     def config(self, options: Mapping[str, object]) -> None:
-        """Set options, which a replay may override; before the first zone."""
+        """Set options, which a replay may override; call it before the first zone."""
         node = Node("config", {"id": ""})
         for key, value in options.items():
             text = ("yes" if value else "no") if isinstance(value, bool) else str(value)
@@ -214,7 +214,7 @@ class PlatformBuilder:
         Parameters
         ----------
         name
-            Of the zone.
+            Name of the zone.
         routing
             Full, Floyd, Dijkstra, DijkstraCache, Cluster (hosts with links of their own to a
             centre), Vivaldi (peers with coordinates) or None.
@@ -243,11 +243,11 @@ class PlatformBuilder:
         Parameters
         ----------
         name, speed, cores
-            The host.
+            The host: its name, flop/s per core and number of cores.
         coordinates
             In a Vivaldi zone: x, y and height, in milliseconds.
         disks
-            By name: the bandwidths of reads and writes (bytes/s), and the mount point.
+            By name: read and write bandwidth (bytes/s), and mount point.
         properties
             Properties of the host, such as ``{"smpi/os": "0:1us:0"}``.
         """
@@ -257,7 +257,7 @@ class PlatformBuilder:
         self._add(node)
 
     def router(self, name: str, *, coordinates: Sequence[float] | None = None) -> None:
-        """Add a router: an end of routes that computes nothing."""
+        """Add a router: an endpoint of routes without computing capacity."""
         self._make("router", {"id": name, **coordinates_of(coordinates)})
 
     def peer(
@@ -269,7 +269,7 @@ class PlatformBuilder:
         bandwidth_out: Quantity,
         coordinates: Sequence[float],
     ) -> None:
-        """Add a peer of a Vivaldi zone: a host with a link in and a link out (bytes/s)."""
+        """Add a peer to a Vivaldi zone: a host with an incoming and an outgoing link (bytes/s)."""
         self._make(
             "peer",
             {
@@ -290,15 +290,15 @@ class PlatformBuilder:
         sharing: str = "SHARED",
         properties: Mapping[str, str] | None = None,
     ) -> None:
-        """Add a link, or the two of a SPLITDUPLEX one.
+        """Add a link, or two links if it is SPLITDUPLEX.
 
         Parameters
         ----------
         name, bandwidth, latency
             The link: bytes/s and seconds.
         sharing
-            SHARED, SPLITDUPLEX (a link for each direction) or FATPIPE (the bandwidth bounds each
-            flow by itself).
+            SHARED, SPLITDUPLEX (one link per direction) or FATPIPE (the bandwidth limits each flow
+            individually).
         properties
             Properties of the link.
         """
@@ -309,11 +309,11 @@ class PlatformBuilder:
         )
 
     def backbone(self, name: str, bandwidth: Quantity, latency: Quantity) -> None:
-        """Add the link at the centre of a zone with routing Cluster."""
+        """Add the central link of a zone with routing Cluster."""
         self._make("backbone", link_attributes(name, bandwidth, latency))
 
     def host_link(self, host: str, up: str, down: str) -> None:
-        """Give a host of a zone with routing Cluster its links to the centre and from it."""
+        """Set the links of a host to and from the centre of a zone with routing Cluster."""
         self._make("host_link", {"id": host, "up": up, "down": down})
 
     def cabinet(
@@ -327,7 +327,7 @@ class PlatformBuilder:
         prefix: str | None = None,
         suffix: str = "",
     ) -> None:
-        """Add hosts with a link up and a link down each to a zone with routing Cluster.
+        """Add hosts to a zone with routing Cluster, each with an up and a down link.
 
         See `cluster` for the parameters.
         """
@@ -356,12 +356,12 @@ class PlatformBuilder:
         router: str | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> None:
-        """Add a cluster of equal hosts, which is a zone of its own.
+        """Add a cluster of identical hosts, which is a zone of its own.
 
         Parameters
         ----------
         name
-            Of the cluster.
+            Name of the cluster.
         nodes
             Number of hosts, numbered from 0.
         speed, cores
@@ -371,21 +371,21 @@ class PlatformBuilder:
         radical
             Instead of `nodes`: the numbers of the hosts, such as ``"0-9,12"``.
         prefix, suffix
-            Of the hosts' names; the prefix is the cluster's name and ``-`` when not given.
+            Of the host names; the prefix defaults to the cluster's name and ``-``.
         topology, parameters
             ``"flat"``; ``"torus"`` with the sizes of its dimensions, ``(4, 4, 2)``;
             ``"fat_tree"`` with children, parents and ports of each level,
             ``((4, 4), (1, 2), (1, 2))``; ``"dragonfly"`` with groups, chassis and blades, each
-            with its cables, and hosts a blade, ``((3, 4), (4, 3), (5, 1), 2)``. Or the text of
-            a file's ``topo_parameters``.
+            with its number of cables, and hosts per blade, ``((3, 4), (4, 3), (5, 1), 2)``. Or the
+            text of a file's ``topo_parameters``.
         backbone, backbone_sharing
             Bandwidth and latency of the link that all flows of a flat cluster share.
         loopback
             Bandwidth and latency of each host to itself.
         limiter
-            Bandwidth of each host, both directions together.
+            Bandwidth of each host, both directions combined.
         router
-            Name of a flat cluster's router, its gateway; ``NAME-router`` when not given.
+            Name of a flat cluster's router, its gateway; defaults to ``NAME-router``.
         properties
             Properties of the hosts.
         """
@@ -407,12 +407,12 @@ class PlatformBuilder:
         Parameters
         ----------
         src, dst
-            The two ends.
+            The endpoints.
         links
-            In the order in which a message takes them; ``("l", "UP")`` or ``("l", "DOWN")`` of a
-            SPLITDUPLEX link.
+            In the order in which a message crosses them; ``("l", "UP")`` or ``("l", "DOWN")`` for
+            a SPLITDUPLEX link.
         symmetrical
-            Whether the way back takes the same links, and the other halves of SPLITDUPLEX ones.
+            Whether the reverse route has the same links, and the other halves of SPLITDUPLEX ones.
         """
         self._route("route", src, dst, links, None, symmetrical)
 
@@ -425,7 +425,7 @@ class PlatformBuilder:
         gateways: tuple[str, str],
         symmetrical: bool = True,
     ) -> None:
-        """Declare the route between two zones of the open one, from gateway to gateway."""
+        """Declare the route between two zones of the open zone, from gateway to gateway."""
         self._route("zoneRoute", src, dst, links, gateways, symmetrical)
 
     def bypass_route(self, src: str, dst: str, links: Sequence[Hop]) -> None:
@@ -452,14 +452,14 @@ class PlatformBuilder:
         Parameters
         ----------
         kind, name
-            ``"host"`` or ``"link"``, and which.
+            ``"host"`` or ``"link"``, and its name.
         quantity
-            ``"speed"`` of a host (fractions of what is declared), ``"bandwidth"`` (bytes/s) or
+            ``"speed"`` of a host (fraction of the declared speed), ``"bandwidth"`` (bytes/s) or
             ``"latency"`` (seconds) of a link, or ``"state"``: on where the value is above 0.
         changes
-            The new value at each date, in seconds, in order of the dates.
+            The new value at each date, in seconds, in increasing order of the dates.
         period
-            Seconds after which the changes start again; None: never.
+            Seconds after which the changes repeat; None: never.
         """
         for node in profile_nodes(kind, name, quantity, changes, period, self._profiles):
             self._add(node)

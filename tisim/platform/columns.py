@@ -1,4 +1,4 @@
-"""Columns of numbers that need NumPy only when they are used as arrays."""
+"""Columns of numbers, which need NumPy only when used as arrays."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Scalar = TypeVar("Scalar", bound=np.generic)
-    #: The numbers of a column, of whichever type it has.
+    #: The numbers of a column.
     Numbers = array[int] | array[float]
 else:
     Scalar = TypeVar("Scalar")
 
 
-#: The numbers of a link, and the types of their columns, as in `array.array`.
+#: The numbers of a link and the typecodes of their columns, as in `array.array`.
 LINK_COLUMNS: Final = {"bandwidth": "d", "latency": "d", "fatpipe": "B", "burst": "d"}
 
 
 class NumpyView(Generic[Scalar]):
-    """An attribute of `Columns`: one of them as a read-only NumPy array.
+    """Attribute of `Columns` that shows one column as a read-only NumPy array.
 
-    `typecode`: of the column, as in `array.array`.
+    `typecode`: type of the column, as in `array.array`.
     """
 
     def __init__(self, typecode: str) -> None:
@@ -46,33 +46,33 @@ class NumpyView(Generic[Scalar]):
 
 
 class Columns:
-    """Columns by name, each an attribute, too.
+    """Named columns, each available as an attribute.
 
-    `numbers`: the numbers of each column. An `array.array` of its type is kept, and must not change
-    any more.
+    `numbers`: the numbers of each column. An `array.array` of the column's type is not copied and
+    must not change afterwards.
     """
 
-    #: The type of each column, as in `array.array`.
+    #: Typecode of each column, as in `array.array`.
     typecodes: dict[str, str] = {}  # noqa: RUF012 (each class makes one of its own)
 
     def __init__(self, **numbers: Iterable[float]) -> None:
         self.columns = {name: _column(code, numbers[name]) for name, code in self.typecodes.items()}
 
     def replaced(self, **numbers: Iterable[float]) -> Self:
-        """The same with other numbers in some columns."""
+        """Return a copy with other numbers in some columns."""
         return type(self)(**{**self.columns, **numbers})
 
     def buffer(self, name: str) -> Numbers:
-        """The numbers of a column, to be read only."""
+        """Return the numbers of a column; read-only."""
         return self.columns[name]
 
     def floats(self, name: str) -> array[float]:
-        """The numbers of a column of floating-point numbers, to be read only."""
+        """Return the numbers of a floating-point column; read-only."""
         assert self.typecodes[name] == "d"
         return cast("array[float]", self.columns[name])
 
     def integers(self, name: str) -> array[int]:
-        """The numbers of a column of integers, to be read only."""
+        """Return the numbers of an integer column; read-only."""
         assert self.typecodes[name] != "d"
         return cast("array[int]", self.columns[name])
 
@@ -87,11 +87,11 @@ class Resources(Columns):
     """Speeds, cores, bandwidths and latencies, as read-only arrays.
 
     A new number of a link is declared here and in `LINK_COLUMNS`, and received by
-    `for_each_link_column` of ``core/platform/routes.hpp``. `host_speed`, `host_cores`: of each
-    host: flop/s of a core, number of cores; shape (hosts,). `disk_host`, `disk_read_bandwidth`,
-    `disk_write_bandwidth`, `disk_size`: of each disk: the index of its host, bytes/s, bytes that it
-    holds; shape (disks,). `link_bandwidth`, `link_latency`, `link_fatpipe`, `link_burst`: of each
-    link: bytes/s, seconds, 1 if it is a FATPIPE, bytes that it passes at once; shape (links,).
+    `for_each_link_column` of ``core/platform/routes.hpp``. Per host, shape (hosts,): `host_speed`
+    (flop/s of a core), `host_cores`. Per disk, shape (disks,): `disk_host` (index of its host),
+    `disk_read_bandwidth`, `disk_write_bandwidth` (bytes/s), `disk_size` (capacity in bytes). Per
+    link, shape (links,): `link_bandwidth` (bytes/s), `link_latency` (s), `link_fatpipe` (1 for a
+    FATPIPE), `link_burst` (bytes that it passes at once).
     """
 
     link_bandwidth: NumpyView[np.float64] = NumpyView("d")

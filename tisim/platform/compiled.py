@@ -1,4 +1,4 @@
-"""A platform as arrays for the core, and the zones that its routes are computed from."""
+"""A platform as arrays for the core, and the zones from which its routes are computed."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class CompiledPlatform(Resources):
     link_bandwidth, link_latency, link_fatpipe
         bytes/s, seconds, 1 for a FATPIPE; shape (links,).
     default_loopback
-        Index of the link whose bandwidth and latency are the network model's, or -1.
+        Index of the link that takes the network model's bandwidth and latency, or -1.
     events
-        How the numbers above change over time.
+        Changes of these numbers over time.
     """
 
     def __init__(
@@ -49,15 +49,15 @@ class CompiledPlatform(Resources):
         return self._router.zones
 
     def host_name(self, index: int) -> str:
-        """Name of a host."""
+        """Return name of a host."""
         return self._topology.hosts.name(index)
 
     def link_name(self, index: int) -> str:
-        """Name of a link."""
+        """Return name of a link."""
         return self._topology.links.name(index)
 
     def route(self, source: int, destination: int) -> tuple[array[int], float]:
-        """The links from one host to another, given by index, and the latency in seconds.
+        """Return the links from one host to another, by index, and the latency in seconds.
 
         Raises
         ------
@@ -68,7 +68,7 @@ class CompiledPlatform(Resources):
         return array("i", links), latency
 
     def with_loopback(self, bandwidth: float, latency: float) -> CompiledPlatform:
-        """The same with the network model's loopback (bytes/s, s) for the default one."""
+        """Return a copy whose default loopback has the network model's numbers (bytes/s, s)."""
         link = self.default_loopback
         if link < 0:
             return self

@@ -1,4 +1,4 @@
-"""The zones of a platform as the core takes them; it computes their routes."""
+"""The zones of a platform in the core's form; the core computes their routes."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
     from tisim.platform.topology import Topology
     from tisim.platform.zones.base import LocalRoute, Point, Zone
 
-    #: A zone's number in the tree and the number of a vertex in it; (-1, -1) for none.
+    #: Index of a zone in the tree and of a vertex in it; (-1, -1) if none.
     Place = tuple[int, int]
 
 _NONE = (-1, -1)
 
 
 def has_core() -> bool:
-    """True if the core is installed; else `tisim.support.missing_core` stands in for it."""
+    """Return True if the core is installed, False if `tisim.support.missing_core` replaces it."""
     return hasattr(_core, "VERIFIES")
 
 
 def core_zones(topology: Topology) -> _core.ZoneTree:
-    """The zones of a topology and where its hosts are in them, for the core."""
+    """Return the zones of a topology and the positions of its hosts in them, for the core."""
     zones = [] if topology.root is None else topology.root.walk()
     return _Compiler(zones).tree(topology)
 
 
 class _Compiler:
-    """Numbers zones, and makes those of the core.
+    """Numbers the zones and creates the core's counterparts.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class _Compiler:
         return _NONE if point is None else (self._numbers[point[0]], point[1])
 
     def _runs(self, topology: Topology) -> list[tuple[int, Place]]:
-        """Where hosts with consecutive numbers begin that are consecutive vertices of a zone."""
+        """Return the start of each run of hosts that are consecutive vertices of one zone."""
         runs: list[tuple[int, Place]] = []
         for first, block in topology.hosts.blocks():
             if isinstance(block, NumberedHosts):
@@ -133,7 +133,7 @@ class _Compiler:
 
 
 def _cluster(zone: ClusterZone, place: Place) -> _core.Zone:
-    """A cluster for the core, which computes all routes from a few numbers."""
+    """Return a cluster for the core, which computes all its routes from a few numbers."""
     spec = zone.spec
     links = _core.ClusterLinks(
         zone.first_link,

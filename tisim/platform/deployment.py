@@ -1,4 +1,4 @@
-"""Deployments: which host each rank runs on."""
+"""Deployments: the host of each rank."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _RANK = re.compile(r"p?(\d+)")
 # host, host:4, or Open MPI's host slots=4
 _HOST = re.compile(r"(?P<host>[^:]+?)\s*(:\s*(?P<colon>\d+)|\s+slots=(?P<slots>\d+)(\s.*)?)?")
 
-# More ranks than any machine has cores; a line of a host file is a list of so many places.
+# Upper bound on the ranks per host, which a host file expands into a list of that length.
 _MOST_PLACES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where one rank runs.
+    """Host of one rank.
 
     Attributes
     ----------
     trace
-        File of its trace, if the deployment names one, as written there.
+        Its trace file as written in the deployment, if given there.
     start_time
         Seconds after which the rank starts.
     kill_time
@@ -50,9 +50,9 @@ class Placement:
 
 
 class _HostsOnly(Sequence[Placement]):
-    """Placements that are hosts and nothing else, made on access: there may be a million.
+    """Placements with a host only, created on access: there may be a million.
 
-    `hosts`: in the order of the ranks. `lines`: where they stand, if they stand in a file.
+    `hosts`: in rank order. `lines`: their line numbers, if they come from a file.
     """
 
     def __init__(self, hosts: Iterable[str], lines: Iterable[int] | None = None) -> None:
@@ -75,7 +75,7 @@ class _HostsOnly(Sequence[Placement]):
         return map(self.__getitem__, range(len(self)))
 
     def round(self, ranks: int) -> _HostsOnly:
-        """So many ranks, which go round the hosts."""
+        """Return placements for that many ranks, assigned to the hosts round-robin."""
         places = [rank % len(self) for rank in range(ranks)]
         lines = self._lines
         return _HostsOnly(
@@ -87,18 +87,18 @@ class _HostsOnly(Sequence[Placement]):
 class Deployment(Sequence[Placement]):
     """The placements of ranks 0, 1, 2, ...
 
-    A deployment does not change. Make one with `load` (XML), `from_hostfile` or `cyclic`.
+    A deployment is immutable. Make one with `load` (XML), `from_hostfile` or `cyclic`.
 
     Parameters
     ----------
     placements
-        In the order of the ranks.
+        In rank order.
     file
-        Where they come from, for messages.
+        Source file, for messages.
     repeat
-        Whether further ranks go round the same hosts again.
+        Whether further ranks are assigned to the same hosts round-robin.
     rule
-        The rule of ``--mapping`` that placed the ranks; None: none did.
+        The ``--mapping`` rule that placed the ranks; None if no rule did.
     """
 
     def __init__(
@@ -120,15 +120,15 @@ class Deployment(Sequence[Placement]):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Deployment:
-        """Read a deployment: ``<actor host= function= >`` elements, one a rank.
+        """Read a deployment: one ``<actor host= function= >`` element per rank.
 
-        The rank is the property ``rank`` or the function, a number perhaps after a ``p``
-        (``function="p3"``); a first ``<argument>`` that is not the number of a rank is its trace.
+        The rank is the property ``rank`` or the function, a number optionally preceded by ``p``
+        (``function="p3"``); a first ``<argument>`` that is not a rank number is its trace.
 
         Raises
         ------
         InputError
-            If the file cannot be read, a rank comes twice, is missing, or is not a number.
+            If the file cannot be read, or a rank is duplicated, missing or not a number.
         """
         from tisim.platform.description.xml import read_document
 
@@ -160,15 +160,15 @@ class Deployment(Sequence[Placement]):
 
     @classmethod
     def from_hostfile(cls, path: str | os.PathLike[str], ranks: int | None = None) -> Deployment:
-        """Read a host file: a host a line; ``host:4`` takes four ranks; ``#`` starts a comment.
+        """Read a host file: one host per line; ``host:4`` takes four ranks; ``#`` starts a comment.
 
         Parameters
         ----------
         path
             The file.
         ranks
-            Number of ranks, which go round the hosts as often as it takes; None: one for each
-            place in the file, more when `for_ranks` asks for them.
+            Number of ranks, assigned to the hosts round-robin; None: one for each place in the
+            file, more when `for_ranks` asks for them.
 
         Raises
         ------
@@ -200,14 +200,14 @@ class Deployment(Sequence[Placement]):
     def cyclic(
         cls, hosts: Platform | Iterable[str], ranks: int, *, rule: str | None = None
     ) -> Deployment:
-        """Rank after rank on the hosts of a platform, or on those of the given names."""
+        """Place ranks round-robin on the hosts of a platform, or on the named hosts."""
         if not isinstance(hosts, Iterable):
             hosts = islice(hosts.host_names(), max(ranks, 1))
         return cls(_HostsOnly(hosts), repeat=True, rule=rule).for_ranks(ranks)
 
     @classmethod
     def of_hosts(cls, hosts: str | os.PathLike[str] | Sequence[str]) -> Deployment:
-        """The hosts that a user names: a host file, or their names; ranks go round them."""
+        """Return the user's hosts, from a host file or by name; ranks are placed round-robin."""
         if isinstance(hosts, str | os.PathLike):
             return cls.from_hostfile(hosts)
         return cls(_HostsOnly(hosts), repeat=True)
@@ -230,18 +230,18 @@ class Deployment(Sequence[Placement]):
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """Names of the hosts, rank by rank."""
+        """Names of the hosts, in rank order."""
         if isinstance(self._placements, _HostsOnly):
             return self._placements.hosts
         return tuple(placement.host for placement in self._placements)
 
     def for_ranks(self, ranks: int) -> Deployment:
-        """The deployment of exactly that many ranks.
+        """Return the deployment for exactly that many ranks.
 
         Raises
         ------
         InputError
-            If the deployment has fewer and does not go round its hosts, or if `ranks` < 1.
+            If the deployment has fewer and does not repeat its hosts, or if `ranks` < 1.
         """
         if ranks < 1:
             raise InputError(f"the number of ranks must be at least 1, not {ranks}")
@@ -262,19 +262,19 @@ class Deployment(Sequence[Placement]):
         return Deployment(wanted, file=self.file, repeat=self._repeat, rule=self.rule)
 
     def changes(self, platform: Platform) -> dict[str, str]:
-        """The changes to a platform and to the mapping on it, in words by name."""
+        """Return the changes to a platform and to its mapping: name and description."""
         return {**platform.changes, **({} if self.rule is None else {"mapping": self.rule})}
 
     def host_indices(self, platform: Platform) -> Sequence[int]:
-        """The index of each rank's host in the platform.
+        """Return the index of each rank's host in the platform.
 
         Raises
         ------
         InputError
-            If the platform lacks a host; with file and line of the deployment.
+            If the platform lacks a host; with the file and line of the deployment.
         """
         names = self.hosts
-        # Most deployments take the hosts in their order, which is quickly seen.
+        # Fast path: most deployments use the hosts in their order.
         if len(names) <= len(platform.hosts) and all(map(eq, names, platform.host_names())):
             return range(len(names))
         known: dict[str, int] = {}
@@ -319,7 +319,7 @@ def _seconds(node: Node, attribute: str) -> float:
 
 
 def _host_line(line: str, file: str, number: int) -> Sequence[str]:
-    """The hosts of the ranks that one line of a host file places."""
+    """Return the hosts of the ranks that one line of a host file places."""
     text = line.split("#", 1)[0].strip()
     words = text.split()
     if not words or (len(words) == 1 and ":" not in text):

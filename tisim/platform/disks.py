@@ -1,4 +1,4 @@
-"""The disks of a platform, each on a host, and its file systems on servers."""
+"""The disks of a platform, each on a host, and its file systems, which are on servers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ if TYPE_CHECKING:
     from tisim.platform.columns import Numbers
     from tisim.platform.description.node import Node
 
-#: The properties of a disk that SimGrid's plugin for files reads: where the disk is mounted, and
-#: how many bytes it holds.
+#: Properties of a disk that SimGrid's file system plugin reads: mount point and capacity in bytes.
 MOUNT: Final = "mount"
 SIZE: Final = "size"
 
 
 def holds(mount: str, file: str) -> bool:
-    """True if a directory is above a file, both given by their paths from the root."""
+    """Return True if a mount point contains a file; both are absolute paths."""
     return bool(mount) and (mount == "/" or file == mount or file.startswith(f"{mount}/"))
 
 
@@ -31,15 +30,15 @@ class Disk:
     Attributes
     ----------
     name
-        The disk's name, which no other disk of the host has.
+        Name, unique on the host.
     host
         Index of its host.
     read_bandwidth, write_bandwidth
-        In bytes/s: of all that is read, and of all that is written. Both together get the larger.
+        Bytes/s for all reads and for all writes; the larger one bounds both combined.
     mount
-        The directory whose files it holds, such as ``/scratch``; empty: it is not mounted.
+        The directory whose files it stores, such as ``/scratch``; empty if not mounted.
     size
-        How many bytes it holds; infinite if the platform does not say.
+        Capacity in bytes; infinite if the platform does not specify it.
     properties
         The ``<prop>`` elements of the disk.
     index
@@ -58,7 +57,7 @@ class Disk:
 
 @dataclass(slots=True)
 class DiskTable:
-    """All disks of a platform, by index, and by host and name."""
+    """All disks of a platform, indexed by number, and by host and name."""
 
     disks: list[Disk] = field(default_factory=list)
     _of_host: dict[int, list[Disk]] = field(default_factory=dict)
@@ -67,11 +66,11 @@ class DiskTable:
         return len(self.disks)
 
     def of_host(self, host: int) -> list[Disk]:
-        """The disks of a host, in the order of the file."""
+        """Return the disks of a host, in the order of the file."""
         return self._of_host.get(host, [])
 
     def add(self, host: int, node: Node) -> None:
-        """Add the disk that an element of a host describes."""
+        """Add the disk described by an element of a host."""
         properties, name = node.properties(), node["id"]
         mount, size = properties.get(MOUNT, ""), float("inf")
         if SIZE in properties:
@@ -94,16 +93,16 @@ class DiskTable:
         self._of_host.setdefault(host, []).append(disk)
 
     def holding(self, host: int, file: str) -> Disk | None:
-        """The disk of a host with the longest mount point above a file.
+        """Return the disk of a host with the longest mount point above a file, or None.
 
-        A file without a path from the root is on the first disk of the host.
+        A file without an absolute path is on the first disk of the host.
         """
         disks = self.of_host(host)
         held = disks[:1] if not file.startswith("/") else [d for d in disks if holds(d.mount, file)]
         return max(held, key=lambda disk: len(disk.mount), default=None)
 
     def columns(self) -> dict[str, Numbers]:
-        """The disk columns of `tisim.platform.columns.Resources`."""
+        """Return the disk columns of `tisim.platform.columns.Resources`."""
         return {
             "disk_host": array("i", [disk.host for disk in self.disks]),
             "disk_read_bandwidth": array("d", [disk.read_bandwidth for disk in self.disks]),
@@ -112,44 +111,44 @@ class DiskTable:
         }
 
 
-#: The types of file systems: one server, or stripes on several.
+#: Types of file systems: one server, or stripes across several.
 NFS: Final = "nfs"
 STRIPED: Final = "striped"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSystem:
-    """A file system that all hosts of a platform see, on disks of its servers.
+    """A file system visible to all hosts of a platform, on disks of its servers.
 
     Attributes
     ----------
     name
-        Its name, which no other file system has.
+        Name, unique in the platform.
     type
         ``nfs`` or ``striped``.
     mount
-        The directory whose files it holds, on every host.
+        The directory whose files it stores, on every host.
     servers
-        Indices of the disks that it lies on, one of each server.
+        Indices of its disks, one per server.
     stripe, count
-        How many bytes in a row lie on one server, and on how many servers a file lies.
+        Bytes per stripe, and number of servers that a file is striped across.
     metadata
-        Index of the host that carries out open, close, stat, unlink and mkdir.
+        Index of the host that executes open, close, stat, unlink and mkdir.
     metadata_latency, metadata_rate
-        Seconds that each of these takes beside waiting for its turn, and how many of them begin in
-        a second at most; infinite: all at once.
+        Seconds per metadata operation excluding queueing, and maximum number of operations
+        started per second; infinite: no limit.
     request, window
-        Bytes of the largest request, and how many requests of one call are at a server or on their
-        way at a time.
+        Maximum request size in bytes, and maximum number of requests of one call in flight or
+        at a server.
     header
-        Bytes that a request and a reply carry beside the data.
+        Bytes of a request and of a reply in addition to the data.
     size
-        How many bytes it holds; infinite: any number.
+        Capacity in bytes; infinite: unlimited.
     client_cache, server_cache
-        How many bytes a host may have written that no server has, and a server may have that its
-        disk has not; 0: there is no cache.
+        Maximum number of dirty bytes cached by a host (not yet on a server) and by a server (not
+        yet on its disk); 0: no cache.
     buffers
-        Indices of the disks that are the caches of the servers; empty: they are memory.
+        Indices of the disks that act as the servers' caches; empty if the caches are memory.
     index
         Position in ``platform.file_systems``.
     """
@@ -174,7 +173,7 @@ class FileSystem:
 
     @property
     def flushes_on_close(self) -> bool:
-        """True if a close waits for the cache of its host, as in NFS."""
+        """True if a close waits for its host's cache to be written, as in NFS."""
         return self.type == NFS
 
 
@@ -188,10 +187,10 @@ class FileSystemTable:
         return len(self.systems)
 
     def add(self, system: FileSystem, node: Node, disks: Mapping[str, str]) -> None:
-        """Add a file system that a property of a zone describes.
+        """Add a file system described by a property of a zone.
 
-        `system`, `node` are the file system, and the element with the property. `disks` is the
-        names of disks by their mount points.
+        `system`: the file system. `node`: the element with the property. `disks`: the names of
+        disks by mount point.
         """
         for other in self.systems:
             if other.name == system.name:
@@ -209,9 +208,9 @@ class FileSystemTable:
         self.systems.append(system)
 
     def holding(self, file: str) -> FileSystem | None:
-        """The file system with the longest mount point above a file.
+        """Return the file system with the longest mount point above a file, or None.
 
-        A file without a path from the root is on the first file system.
+        A file without an absolute path is on the first file system.
         """
         if not file.startswith("/"):
             return self.systems[0] if self.systems else None

@@ -1,4 +1,4 @@
-"""Properties of hosts: their overheads, and the rate that their memory allows."""
+"""Properties of hosts: their overheads, and the computing rate that their memory allows."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from tisim.support.quantities import parse_bandwidth
 if TYPE_CHECKING:
     from tisim.platform import Platform
 
-#: Properties of a host: the bandwidth of its memory, and how much of it a computation needs, in
-#: bytes per flop (or per instruction, where that is the unit of the trace).
+#: Properties of a host: bandwidth of its memory, and memory traffic of a computation in bytes per
+#: flop (or per instruction, if that is the unit of the trace).
 MEMORY_BANDWIDTH: Final = "tisim/memory-bandwidth"
 MEMORY_DEMAND: Final = "tisim/memory-demand"
-#: Standard deviation of a host's speed from computation to computation, relative to it.
+#: Standard deviation of a host's speed between computations, relative to the speed.
 SPEED_DEVIATION: Final = "tisim/speed-deviation"
 
 
 def overheads_with(overheads: Overheads, properties: Mapping[str, str]) -> Overheads:
-    """The overheads of a host that has these properties.
+    """Return the overheads of a host with these properties.
 
     Raises an `InputError` if a property ``smpi/os``, ``smpi/ois`` or ``smpi/or`` is not a table.
     """
@@ -42,10 +42,10 @@ def overheads_with(overheads: Overheads, properties: Mapping[str, str]) -> Overh
 def overheads_by_host(
     overheads: Overheads, platform: Platform
 ) -> tuple[list[Overheads], list[int]]:
-    """The overheads that hosts have, and for each host which of them.
+    """Return the distinct overheads of hosts, and for each host the index of its overheads.
 
-    The first are those of hosts without properties of their own. The second list is empty if all
-    hosts have the first.
+    The first are those of hosts without overhead properties. The second list is empty if all hosts
+    have the first.
     """
     keys = {parameter.key for _, parameter in overheads.parameters()}
     kinds = [overheads]
@@ -62,10 +62,9 @@ def overheads_by_host(
 
 
 def memory_speeds(platform: Platform) -> array[float]:
-    """The rate that memory allows all cores of a host together, flop/s; empty if no host says it.
+    """Return the rate that memory allows all cores of a host, flop/s; empty if no host sets it.
 
-    Raises an `InputError` if a host has one of the two properties without the other, or a wrong
-    value.
+    Raises an `InputError` if a host has only one of the two properties, or an invalid value.
     """
     speeds: array[float] = array("d")
     for first, count, properties in platform.host_properties():
@@ -76,9 +75,9 @@ def memory_speeds(platform: Platform) -> array[float]:
 
 
 def speed_deviation(platform: Platform) -> float:
-    """The largest relative standard deviation of a host's speed; 0 if no host says it.
+    """Return the largest relative standard deviation of a host's speed; 0 if no host sets it.
 
-    Raises an `InputError` where it is not a number from 0 to 1.
+    Raises an `InputError` if it is not a number from 0 to 1.
     """
     largest = 0.0
     for _, _, properties in platform.host_properties():

@@ -1,6 +1,6 @@
 """The hosts of a platform: listed one by one, or numbered by a cluster.
 
-A numbered host has no object and no stored name; both are made on access.
+Numbered hosts have neither objects nor stored names; both are created on access.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tisim.platform.zones.base import Point, Zone
 
-# The core numbers hosts and links, several a host, with 32 bits.
+# The core numbers hosts and links (several per host) with 32 bits.
 _MOST_NUMBERS = 2**28
 
 _GROUP = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?")
 
 
 class Radical:
-    """An ordered set of numbers, kept as ranges.
+    """An ordered set of numbers, stored as ranges.
 
     `text`: numbers and ranges, separated by commas. Raises a `ValueError` if the text is malformed,
-    a range is empty or a number comes twice.
+    a range is empty or a number is duplicated.
     """
 
     def __init__(self, text: str) -> None:
@@ -70,7 +70,7 @@ class Radical:
         return tuple(self._ranges)
 
     def find(self, number: int) -> int | None:
-        """The position of a number, or None."""
+        """Return the position of a number, or None."""
         at = bisect_right(self._sorted, number, key=lambda pair: pair[0].start) - 1
         if at < 0 or number not in self._sorted[at][0]:
             return None
@@ -78,7 +78,7 @@ class Radical:
         return start + number - numbers.start
 
     def head(self, count: int) -> Radical:
-        """The first `count` numbers."""
+        """Return the first `count` numbers."""
         parts, left = [], count
         for numbers in self._ranges:
             taken = numbers[:left]
@@ -104,7 +104,7 @@ class Host:
     cores
         Number of cores.
     zone
-        Name of the zone that holds the host.
+        Name of the zone that contains the host.
     properties
         The ``<prop>`` elements of the host.
     index
@@ -121,7 +121,7 @@ class Host:
 
 @dataclass(slots=True)
 class ListedHosts:
-    """Hosts that the file names one by one, with consecutive indices."""
+    """Hosts declared one by one, with consecutive indices."""
 
     names: list[str] = field(default_factory=list)
     points: list[Point] = field(default_factory=list)
@@ -145,7 +145,7 @@ class ListedHosts:
 
 @dataclass(frozen=True, slots=True)
 class NumberedHosts:
-    """The hosts of one cluster: equal but for the number in their names."""
+    """The hosts of one cluster: identical except for the number in their names."""
 
     zone: Zone
     prefix: str
@@ -175,13 +175,13 @@ class HostTable:
     def __init__(self) -> None:
         self._blocks: list[ListedHosts | NumberedHosts] = []
         self._starts: list[int] = []
-        #: Of each host: the speed of a core in flop/s, and the number of cores.
+        #: Per host: speed of a core in flop/s, and number of cores.
         self.speeds = array("d")
         self.cores = array("i")
         self._listed: dict[str, int] = {}
-        # (prefix, suffix) -> blocks whose names have them, with their first index
+        # (prefix, suffix) -> blocks with these names, with their first index
         self._numbered: dict[tuple[str, str], list[tuple[NumberedHosts, int]]] = {}
-        self._most_digits = 1  # of a number in the names of numbered hosts
+        self._most_digits = 1  # Maximum number of digits in the name of a numbered host
 
     def __len__(self) -> int:
         return len(self.speeds)
@@ -218,7 +218,7 @@ class HostTable:
         self._starts.append(len(self))
 
     def find(self, name: str) -> int | None:
-        """The index of the host of that name, or None."""
+        """Return the index of the host with that name, or None."""
         index = self._listed.get(name)
         if index is None and self._numbered:
             index = self._find_numbered(name)
@@ -237,7 +237,7 @@ class HostTable:
         return None
 
     def duplicate(self) -> str | None:
-        """A name that two hosts have, or None. Listed hosts are not compared with one another."""
+        """Return a name of two hosts, or None; listed hosts are not compared with one another."""
         for name in self._listed:
             if self._numbered and self._find_numbered(name) is not None:
                 return name
@@ -269,11 +269,11 @@ class HostTable:
         return block.name(position)
 
     def names(self) -> Iterator[str]:
-        """All names, in the order of the hosts, made one by one."""
+        """Yield all names, in the order of the hosts."""
         return itertools.chain.from_iterable(block.all_names() for block in self._blocks)
 
     def point(self, index: int) -> Point:
-        """Where the host is: its zone and its number in the zone."""
+        """Return the position of a host: its zone and its number in the zone."""
         block, position = self._locate(index)
         return block.point(position)
 
@@ -282,7 +282,7 @@ class HostTable:
         return block.properties(position)
 
     def property_runs(self) -> Iterator[tuple[int, int, Mapping[str, str]]]:
-        """Runs of hosts that share their properties: index of the first, their number, these."""
+        """Yield runs of hosts that share their properties: first index, count, properties."""
         for first, block in self.blocks():
             if isinstance(block, NumberedHosts):
                 yield first, len(block), block.shared_properties
@@ -291,12 +291,12 @@ class HostTable:
                     yield first + position, 1, block.properties(position)
 
     def blocks(self) -> list[tuple[int, ListedHosts | NumberedHosts]]:
-        """The blocks, each with the index of its first host."""
+        """Return the blocks, each with the index of its first host."""
         return list(zip(self._starts, self._blocks, strict=True))
 
 
 def _overlap(radicals: list[Radical]) -> int | None:
-    """A number that two of the radicals have, or None."""
+    """Return a number contained in two of the radicals, or None."""
     ranges = sorted((r for radical in radicals for r in radical.ranges), key=lambda r: r.start)
     for before, after in itertools.pairwise(ranges):
         if after.start < before.stop:

@@ -13,10 +13,10 @@ from tisim.platform.columns import LINK_COLUMNS
 if TYPE_CHECKING:
     from tisim.platform.zones.cluster import BandedLinks
 
-#: The link of a message to the own host where the zone declares no loopback (Full, Floyd,
-#: Dijkstra). Its bandwidth and latency are options of the network model, not of the platform.
+#: The link of a message to its own host if the zone declares no loopback (Full, Floyd, Dijkstra).
+#: Its bandwidth and latency are options of the network model, not of the platform.
 DEFAULT_LOOPBACK = "__loopback__"
-#: Hosts or links of one cluster, at most: ten times the largest machine, and the memory of one PC.
+#: Maximum number of hosts or links of one cluster: ten times the largest machine; fits one PC.
 MOST_LINKS = 1 << 25
 
 
@@ -33,7 +33,7 @@ class Link:
     latency
         In seconds.
     fatpipe
-        True if the bandwidth bounds each flow by itself and not their sum.
+        True if the bandwidth limits each flow individually and not their sum.
     properties
         The ``<prop>`` elements of the link.
     index
@@ -52,10 +52,10 @@ class LinkTable:
     """All links of a platform, by index and by name."""
 
     def __init__(self) -> None:
-        # Names of links one by one, or links that a cluster generates, and the first index of each.
+        # Names of listed links, or the links that a cluster generates, and each first index.
         self._blocks: list[list[str] | BandedLinks] = []
         self._starts: list[int] = []
-        #: The numbers of all links, by the names in `LINK_COLUMNS`.
+        #: Numbers of all links, by the names in `LINK_COLUMNS`.
         self.numbers: dict[str, array[float]] = {n: array(code) for n, code in LINK_COLUMNS.items()}
         self._listed: dict[str, int] = {}
         self._split: dict[str, int] = {}
@@ -118,11 +118,11 @@ class LinkTable:
         self._starts.append(len(self))
 
     def is_listed(self, name: str) -> bool:
-        """True if a listed link, or a half or the whole of a SPLITDUPLEX one, has that name."""
+        """Return True if the name is that of a listed or SPLITDUPLEX link, or of a half of it."""
         return name in self._listed or name in self._split
 
     def find(self, name: str) -> int | None:
-        """The index of the link of that name (``x_UP`` for half of a SPLITDUPLEX x), or None."""
+        """Return the index of a link (``x_UP`` for one half of a SPLITDUPLEX link x), or None."""
         index = self._listed.get(name)
         if index is not None:
             return index
@@ -133,7 +133,7 @@ class LinkTable:
         return None
 
     def find_split(self, name: str) -> int | None:
-        """The index of the upward half of a SPLITDUPLEX link, or None; down is the next one."""
+        """Return the upward half of a SPLITDUPLEX link, or None; the downward half is the next."""
         up = self._split.get(name)
         if up is None:
             up = self.find(name + "_UP")
@@ -142,7 +142,7 @@ class LinkTable:
         return up
 
     def listed_names(self) -> list[str]:
-        """The names that the file gives, for the message of an error."""
+        """Return the names given in the file, for error messages."""
         return [*self._listed, *self._split]
 
     def name(self, index: int) -> str:
@@ -154,5 +154,5 @@ class LinkTable:
         return self._properties.get(index, {})
 
     def columns(self) -> dict[str, array[float]]:
-        """The link columns of `tisim.platform.columns.Resources`."""
+        """Return the link columns of `tisim.platform.columns.Resources`."""
         return {f"link_{name}": column for name, column in self.numbers.items()}

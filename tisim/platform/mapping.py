@@ -1,4 +1,4 @@
-"""Where ranks run: in blocks, cyclic, at random, or as a file says."""
+"""Mapping of ranks to hosts: block, cyclic, random, or given by a file."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _STREAM = 2
 
 @dataclass(frozen=True)
 class Mapping:
-    """A rule that gives each rank its host."""
+    """A rule that assigns each rank its host."""
 
-    # ``"block"``: consecutive ranks on one host, as many as it has cores, or as `number` says;
-    # ``"cyclic"``: one rank on each host, and round again; over the first `number` hosts;
+    # ``"block"``: consecutive ranks on one host, as many as it has cores, or `number`;
+    # ``"cyclic"``: one rank per host, round-robin, over the first `number` hosts;
     # ``"random"``: cyclic over the hosts in an order drawn from the seed `number`, or from the
-    # scenario's; ``"given"``: what `deployment` says.
+    # scenario's seed; ``"given"``: the placement in `deployment`.
     rule: str
-    number: int | None = None  # see there; None: not given
-    # The placement, for ``"given"``; otherwise, where the hosts are taken from (None: all hosts
-    # of the platform in their order).
+    number: int | None = None  # See `rule`; None if not given.
+    # The placement, for ``"given"``; otherwise the source of the hosts (None: all hosts of the
+    # platform in their order).
     deployment: Deployment | None = None
 
     @classmethod
     def parse(cls, value: object, base: Deployment | None) -> Mapping:
-        """The mapping that a user's value stands for.
+        """Parse a user's value of a mapping.
 
         `value` is a rule (``"block"``, ``"block:4"``, ``"cyclic:16"``, ``"random"``,
         ``"random:7"`` with a seed), whose hosts are those of `base`, or the name of a
@@ -57,23 +57,23 @@ class Mapping:
 
     @property
     def is_random(self) -> bool:
-        """True if the scenario's seed decides."""
+        """True if the scenario's seed determines the mapping."""
         return self.rule == "random" and self.number is None
 
     @property
     def content(self) -> list[object]:
-        """Its parts, for the key of a scenario."""
+        """The mapping's parts, for the key of a scenario."""
         places = self.deployment or ()
         hosts = [[place.host, place.start_time, place.kill_time] for place in places]
         return [self.rule, self.number, hosts]
 
     @property
     def text(self) -> str:
-        """The rule as it is written."""
+        """The rule as the user writes it."""
         return self.rule if self.number is None else f"{self.rule}:{self.number}"
 
     def place(self, platform: Platform, ranks: int, seed: Sequence[int]) -> Deployment:
-        """The placement of so many ranks on a platform.
+        """Return the placement of that many ranks on a platform.
 
         Raises `InputError` if a given deployment has fewer ranks, or the platform lacks a host.
         """
@@ -90,13 +90,13 @@ class Mapping:
         return Deployment.cyclic(places, ranks, rule=self.text)
 
     def _hosts(self, platform: Platform, most: int | None) -> list[str]:
-        """The hosts to choose from, not more than `most`."""
+        """Return the candidate hosts, at most `most`."""
         if self.deployment is not None:
             return list(dict.fromkeys(self.deployment.hosts))[:most]
         return [host.name for host in platform.hosts[:most]]
 
     def _blocks(self, platform: Platform, ranks: int) -> list[str]:
-        """The places of blocks, until there are enough or each host has had its block."""
+        """Return one host per rank in blocks, until there are enough or each host has its block."""
         places: list[str] = []
         for host in self._hosts(platform, ranks):
             if len(places) >= ranks:
@@ -114,7 +114,7 @@ class Mapping:
 
 
 def is_rule(value: object) -> bool:
-    """True if a value of a mapping is a rule, and not the name of a file."""
+    """Return True if a mapping's value is a rule rather than a file name."""
     return isinstance(value, str) and _RULE.fullmatch(value) is not None
 
 

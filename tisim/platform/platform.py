@@ -34,9 +34,9 @@ _T = TypeVar("_T")
 
 
 class LazySequence(Sequence[_T], Generic[_T]):
-    """Hosts or links of a platform, made on access: a large platform has millions.
+    """Hosts or links of a platform, created on access: a large platform has millions.
 
-    `count` is the number of elements. `make`: gives the element of an index.
+    `count`: number of elements. `make`: returns the element at an index.
     """
 
     def __init__(self, count: int, make: Callable[[int], _T]) -> None:
@@ -61,14 +61,14 @@ class LazySequence(Sequence[_T], Generic[_T]):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The way of a message from one host to another.
+    """The route of a message from one host to another.
 
     Attributes
     ----------
     links
-        The links in the order in which a message takes them.
+        The links in the order in which a message crosses them.
     latency
-        In seconds: the sum of the links', and of distances where coordinates give the latency.
+        In seconds: the sum over the links, plus distances where coordinates give the latency.
     """
 
     links: tuple[Link, ...]
@@ -76,28 +76,28 @@ class Route:
 
 
 class Platform:
-    """Hosts, links and routes, as a SimGrid platform file describes them.
+    """Hosts, links and routes, as described by a SimGrid platform file.
 
-    A platform does not change; it serves any number of simulations, from any number of threads.
-    Make one with `Platform.load`.
+    A platform is immutable and serves any number of simulations, from any number of threads. Make
+    one with `Platform.load`.
 
     Attributes
     ----------
     file
-        The file it was read from.
+        The file that it was read from.
     hosts, links
         Sequences of `Host` and `Link`, in the order of the file.
     config
         The options of the file, names and values as written.
     config_items
         The same with file and line of each: those of ``<config>``, then those that are properties
-        ``tisim/config/NAME`` of the outermost zone and win over them.
+        ``tisim/config/NAME`` of the outermost zone, which take precedence.
     profiles
-        How speeds, bandwidths, latencies and states change over time.
+        Changes of speeds, bandwidths, latencies and states over time.
     warnings
         Warnings of the reader, each with file and line.
     changes
-        What `scaled` has changed, in words by name, such as ``{"bandwidth": "x10"}``.
+        The changes made by `scaled`, in words by name, such as ``{"bandwidth": "x10"}``.
     root
         The outermost zone.
     """
@@ -129,7 +129,7 @@ class Platform:
         self.warnings = warnings
         self.changes: Mapping[str, str] = changes or {}
         self._description = description
-        # With the zones of the core, which all replays share, whatever the numbers are.
+        # Contains the core's zones, which all replays share whatever the numbers.
         self._router = Router(topology, file) if router is None else router
 
     @classmethod
@@ -139,12 +139,12 @@ class Platform:
         Parameters
         ----------
         path
-            The file. Files that it includes or takes profiles from are found beside it.
+            The file. Files that it includes or reads profiles from are found relative to it.
 
         Raises
         ------
         InputError
-            If the file cannot be read or is not a sound platform; with file and line.
+            If the file cannot be read or is not a valid platform; with file and line.
         """
         document = read_document(path)
         elements = Elements(document.version, os.fspath(path))
@@ -157,7 +157,7 @@ class Platform:
 
     @classmethod
     def of_elements(cls, elements: Elements, file: str) -> Platform:
-        """The platform that finished elements describe; `file` names it in messages."""
+        """Return the platform described by finished elements; `file` names it in messages."""
         construction = elements.construction
         return cls(
             construction.topology,
@@ -170,7 +170,7 @@ class Platform:
         )
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Another process computes the derived data again.
+        # Another process recomputes the derived data.
         made = partial(
             Platform,
             file=self.file,
@@ -241,19 +241,19 @@ class Platform:
         return tuple(self._topology.file_systems.systems)
 
     def disk_of(self, host: int, file: str) -> int:
-        """The disk or file system that holds a file on a host; see `Topology.holding`."""
+        """Return the disk or file system that holds a file on a host; see `Topology.holding`."""
         return self._topology.holding(host, file)
 
     def host_names(self) -> Iterable[str]:
-        """All names of hosts, in the order of the hosts, made one by one."""
+        """Yield the names of all hosts, in order."""
         return self._topology.host_names()
 
     def host_properties(self) -> Iterator[tuple[int, int, Mapping[str, str]]]:
-        """Runs of hosts that share their properties: index of the first, their number, these."""
+        """Yield runs of hosts that share their properties: first index, count, properties."""
         return self._topology.hosts.property_runs()
 
     def host_index(self, host: str | Host) -> int:
-        """The position of a host, given by its name or itself.
+        """Return the index of a host, given by name or as `Host`.
 
         Raises
         ------
@@ -270,11 +270,11 @@ class Platform:
         return index
 
     def host(self, name: str) -> Host:
-        """The host of that name; see `host_index` for what is raised."""
+        """Return a host by name; raises the errors of `host_index`."""
         return self._make_host(self.host_index(name))
 
     def link(self, name: str) -> Link:
-        """The link of that name; halves of a SPLITDUPLEX link end in ``_UP`` and ``_DOWN``."""
+        """Return a link by name; halves of a SPLITDUPLEX link end in ``_UP`` and ``_DOWN``."""
         index = self._topology.links.find(name)
         if index is None:
             hint = did_you_mean(name, self._topology.links.listed_names())
@@ -282,30 +282,30 @@ class Platform:
         return self._make_link(index)
 
     def route(self, src: str | Host, dst: str | Host) -> Route:
-        """The route between two hosts, given by name or as `Host`.
+        """Return the route between two hosts, given by name or as `Host`.
 
         Raises
         ------
         InputError
-            If there is no such host, or no route between the two.
+            If there is no such host, or no route between them.
         """
         links, latency = self.route_links(self.host_index(src), self.host_index(dst))
         return Route(tuple(map(self._make_link, links)), latency)
 
     def find_links(self, src: int, dst: int) -> tuple[list[int], list[Term]]:
-        """Links between two hosts, all given by index, and the terms of the latency.
+        """Return the links between two hosts, all by index, and the terms of the latency.
 
         Raises
         ------
         InputError
-            If there is no route between the two.
+            If there is no route between them.
         """
         return self._router.find_links(src, dst)
 
     def route_links(self, src: int, dst: int) -> tuple[list[int], float]:
-        """Links between two hosts, all given by index, and the latency in seconds.
+        """Return the links between two hosts, all by index, and the latency in seconds.
 
-        See `find_links` for what is raised.
+        Raises the errors of `find_links`.
         """
         return self._router.route(src, dst, self._resources.floats("link_latency"))
 
@@ -320,29 +320,29 @@ class Platform:
         speed: str | None = None,
         cores: int | None = None,
     ) -> Platform:
-        """A platform with other numbers; this one stays as it is.
+        """Return a platform with other numbers; this one does not change.
 
         Parameters
         ----------
         links
             Pattern of the links to change (``*``, ``?``, ``[...]``), or several; a SPLITDUPLEX
-            link is meant by its name with or without ``_UP`` and ``_DOWN``.
+            link matches with or without ``_UP`` and ``_DOWN``.
         bandwidth, latency
             A factor, ``"x2"`` (also written ``"2x"`` or ``"200%"``), or a value with its unit,
-            such as ``"10Gbps"``. Profiles follow a factor and give way to a value.
+            such as ``"10Gbps"``. A factor also scales profiles; a value replaces them.
         sharing
             SHARED or FATPIPE.
         hosts
             Pattern of the hosts to change, or several.
         speed
-            Of a core; as for links.
+            Speed of a core; as for links.
         cores
             Number of cores.
 
         Raises
         ------
         InputError
-            If a pattern matches nothing, or a value is impossible.
+            If a pattern matches nothing, or a value is invalid.
         """
         asked = {
             "bandwidth": (links, bandwidth),
@@ -360,7 +360,7 @@ class Platform:
         return platform
 
     def changed(self, change: Change) -> Platform:
-        """A platform after one change; see `scaled`."""
+        """Return the platform after one change; see `scaled`."""
         from tisim.platform.scaling import SCALED, apply, change_value
 
         value = change.value
@@ -368,13 +368,13 @@ class Platform:
             value = change_value(value, change.quantity)
         numbers, events = apply(self._topology, self._resources, self.profiles, change)
         platform = self.with_numbers(numbers, events)
-        # A second change of the same links comes on top of the first.
+        # A further change of the same links is appended.
         words = f"{self.changes.get(change.name, '')} {value}".lstrip()
         platform.changes = {**self.changes, change.name: words}
         return platform
 
     def with_numbers(self, resources: Resources, profiles: tuple[ResourceProfile, ...]) -> Platform:
-        """The same hosts, links and routes with other numbers and profiles."""
+        """Return the same hosts, links and routes with other numbers and profiles."""
         return Platform(
             self._topology,
             resources,
@@ -388,16 +388,16 @@ class Platform:
         )
 
     def to_xml(self) -> str:
-        """The platform as a platform file of SimGrid's format, version 4.1.
+        """Return the platform as a platform file in SimGrid's format, version 4.1.
 
-        Files that it includes or takes profiles from are written out; `Platform.load` reads the
-        same platform again. A cluster or a cabinet whose hosts or links differ is written as the
-        hosts, links and routes that it stands for.
+        Included files and profile files are written inline; `Platform.load` reads the same platform
+        again. A cluster or a cabinet whose hosts or links differ is written as the hosts, links and
+        routes that it represents.
 
         Raises
         ------
         InputError
-            If the format cannot say it; the message says what to do.
+            If the format cannot express it; the message gives the remedy.
 
         Examples
         --------
@@ -416,7 +416,7 @@ class Platform:
         Raises
         ------
         InputError
-            If the file cannot be written, or as `to_xml`.
+            If the file cannot be written, or as in `to_xml`.
         """
         write_file(path, self.to_xml())
 

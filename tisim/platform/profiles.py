@@ -1,8 +1,8 @@
-"""Profiles: how a speed, a bandwidth, a latency or a state changes with time.
+"""Profiles: changes of a speed, bandwidth, latency or state over time.
 
 The text format is SimGrid's: lines ``date value`` in order of dates, ``PERIODICITY p`` (the
-pattern starts again every p seconds), ``LOOPAFTER d`` (it starts again d seconds after its last
-date), comments after ``#`` or ``%``.
+pattern repeats every p seconds), ``LOOPAFTER d`` (it repeats d seconds after its last date),
+comments after ``#`` or ``%``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tisim.support.reading import read_text
 #: bandwidth (bytes/s) or latency (s) of a link, or the state of either (on if the value is > 0).
 SPEED, BANDWIDTH, LATENCY, STATE = range(4)
 
-#: The kinds of ``<trace_connect>``: whether the resource is a link, and which quantity of it.
+#: The kinds of ``<trace_connect>``: whether the resource is a link, and the affected quantity.
 KINDS: Final = {
     "SPEED": (False, SPEED),
     "HOST_AVAIL": (False, STATE),
@@ -31,7 +31,7 @@ KINDS: Final = {
     "LINK_AVAIL": (True, STATE),
 }
 
-#: Seconds between two rounds, at least: with more changes a simulation would not get on.
+#: Minimum seconds between two rounds: with more frequent changes a simulation would stall.
 SHORTEST_ROUND: Final = 1e-6
 
 _STOCHASTIC: Final = re.compile("STOCHASTIC|DET|NORM|NORMAL|GAUSS|GAUSSIAN|EXP.*|UNIF.*")
@@ -39,11 +39,11 @@ _STOCHASTIC: Final = re.compile("STOCHASTIC|DET|NORM|NORMAL|GAUSS|GAUSSIAN|EXP.*
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A list of changes, perhaps repeated.
+    """A list of changes, optionally periodic.
 
-    `times`: when each change happens in the first round, in seconds, not decreasing. `values`: what
-    the quantity is from then on. `period`: seconds between the starts of two rounds; None if there
-    is one round only.
+    `times`: dates of the changes in the first round, in seconds, non-decreasing. `values`: values
+    of the quantity from these dates on. `period`: seconds between the starts of two rounds; None if
+    there is only one round.
     """
 
     times: tuple[float, ...]
@@ -71,10 +71,10 @@ def read_profile(path: str | os.PathLike[str]) -> Profile:
 
 
 def made_profile(changes: Mapping[float, float], period: float | None) -> Profile:
-    """A profile that Python gives: the value at each date, and seconds between two rounds.
+    """Return a profile given in Python: the value at each date, and seconds between two rounds.
 
-    Raises an `InputError` if there is no change, a date or a value is not a number, or dates go
-    back.
+    Raises an `InputError` if there is no change, a date or a value is not a number, or dates
+    decrease.
     """
     try:
         values = tuple(float(value) for value in changes.values())
@@ -109,9 +109,9 @@ def parse_profile(
 ) -> Profile:
     """Read a profile from its text.
 
-    `text` is the lines. `period`: of the ``periodicity`` attribute: seconds between two rounds;
-    None or 0: one round. `loop_after`: take `period` as the time after the last date, as SimGrid
-    did before version 3.13. `file`, `line` are where the text begins, for the messages of errors.
+    `text`: the lines. `period`: value of the ``periodicity`` attribute, seconds between two rounds;
+    None or 0: one round. `loop_after`: treat `period` as the time after the last date, as SimGrid
+    did before version 3.13. `file`, `line`: start of the text, for error messages.
     """
     times: list[float] = []
     values: list[float] = []
@@ -138,7 +138,7 @@ def parse_profile(
                 _check_date(times[-1] if times else 0.0, date)
                 times.append(date)
                 values.append(value)
-        place = line  # an error from here on is one of the whole
+        place = line  # errors from here on concern the whole profile
         if not times:
             raise InputError("the profile has no line 'date value'")
         return Profile(tuple(times), tuple(values), _round(times[-1], period, pause))
@@ -161,7 +161,7 @@ def _event(words: list[str]) -> tuple[float, float]:
 
 
 def _round(last: float, period: float | None, pause: float | None) -> float | None:
-    """Seconds from the start of one round to the start of the next."""
+    """Return the seconds from the start of one round to the start of the next."""
     if period is not None and pause is not None:
         raise InputError("a profile has PERIODICITY or LOOPAFTER, not both")
     if pause is not None:

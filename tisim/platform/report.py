@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-# Up to this number of hosts, all pairs are measured; beyond, about as many selected pairs.
+# Up to this number of hosts, all pairs are measured; beyond, about as many sampled pairs.
 _ALL_PAIRS = 160
 _PAIRS = _ALL_PAIRS * _ALL_PAIRS
 _SHOWN_ZONES = 20
@@ -38,7 +38,7 @@ _SHOWN_ZONES = 20
 
 @dataclass(frozen=True, slots=True)
 class ZoneSummary:
-    """One zone: its name, how it routes, how deep it is nested, its own hosts and zones."""
+    """One zone: its name, routing, nesting depth, and numbers of hosts and zones directly in it."""
 
     name: str
     kind: str
@@ -54,35 +54,35 @@ class PlatformReport:
     Attributes
     ----------
     file
-        Where it comes from.
+        File of the platform.
     hosts, cores, links
-        How many there are.
+        Their numbers.
     speeds
-        Least and greatest speed of a core, in flop/s.
+        Minimum and maximum speed of a core, in flop/s.
     zones
         All zones, outer ones first.
     exact
-        Whether the numbers below are of all pairs of hosts or of a selection.
+        Whether the following numbers cover all pairs of hosts or a sample.
     diameter
-        The greatest number of links between two hosts.
+        Maximum number of links between two hosts.
     longest_latency
-        The greatest latency between two hosts, in seconds.
+        Maximum latency between two hosts, in seconds.
     farthest
-        Two hosts that are that latency apart; None if no hosts are connected.
+        Two hosts at that latency; None if no hosts are connected.
     unconnected
-        Pairs of different hosts that have no route, among those measured.
+        Number of measured pairs of different hosts that have no route.
     bisection_bandwidth
-        Bytes/s from the first half of the hosts to the second. Of a single cluster, what the links
-        between the halves carry together (the least cut). Of other platforms, what their routes
-        carry when each host of the one half sends equally to each of the other; None if not all
-        of them are connected, there are too many to tell, or scipy, which a least cut takes, is
-        not installed.
+        Bytes/s from the first half of the hosts to the second. For a single cluster, the capacity
+        of the links between the halves (the minimum cut). For other platforms, the capacity of
+        their routes when each host of one half sends equally to each of the other; None if some
+        are not connected, there are too many hosts, or scipy, which the minimum cut needs, is not
+        installed.
     bisection_is_exact
-        Whether that is of all routes or links, or of a selection of the routes.
+        Whether it covers all routes or links, or a sample of the routes.
     profiles
-        How many profiles change the platform over time.
+        Number of profiles that change the platform over time.
     file_systems
-        Those on servers.
+        File systems on servers.
     """
 
     file: str
@@ -102,7 +102,7 @@ class PlatformReport:
     file_systems: tuple[FileSystemSummary, ...] = ()
 
     def text(self) -> str:
-        """The report for people, some lines of text."""
+        """Return the report as text."""
         low, high = (format_quantity(speed, "flop/s") for speed in self.speeds)
         least = "" if self.exact else "at least "
         between = f" ({self.farthest[0]} to {self.farthest[1]})" if self.farthest else ""
@@ -132,7 +132,7 @@ class PlatformReport:
 
 
 def describe(platform: Platform) -> PlatformReport:
-    """Measure a platform."""
+    """Measure a platform and return the report."""
     counts: Counter[str] = Counter()
     for _, block in platform.topology.hosts.blocks():
         if isinstance(block, NumberedHosts):
@@ -168,7 +168,7 @@ def describe(platform: Platform) -> PlatformReport:
 
 
 def _only_cluster(root: Zone) -> ClusterZone | None:
-    """The cluster that holds all hosts of a platform; None if there are other zones."""
+    """Return the cluster that contains all hosts of a platform; None if there are other zones."""
     zone = root
     while len(zone.children) == 1:
         (zone,) = zone.children
@@ -189,7 +189,7 @@ def _zone_lines(zones: tuple[ZoneSummary, ...]) -> Iterator[str]:
 
 
 class _Distances:
-    """Looks at routes between hosts, the first half against the second in particular."""
+    """Examines routes between hosts, in particular from the first half to the second."""
 
     def __init__(self, platform: Platform) -> None:
         self.links = 0
@@ -219,13 +219,13 @@ class _Distances:
             self.farthest = name(src), name(dst)
         if crosses:
             self._crossing += 1
-            # A FATPIPE bounds each flow by itself: as if it were the only one.
+            # A FATPIPE limits each flow individually: as if it were alone.
             fatpipe = platform.resources.link_fatpipe
             for link in links:
                 self._load[link] = 1 if fatpipe[link] else self._load[link] + 1
 
     def bisection(self) -> float | None:
-        """Bytes/s over all pairs that cross, if all get the same."""
+        """Return bytes/s summed over all crossing pairs, at equal rates."""
         used = self._load > 0
         if not self._complete or not used.any():
             return None
@@ -234,12 +234,12 @@ class _Distances:
 
 
 def _selected_pairs(hosts: int) -> Iterator[tuple[int, int]]:
-    """All ordered pairs of different hosts, or some between the halves if there are too many."""
+    """Yield all ordered pairs of different hosts, or a sample between the halves if too many."""
     if hosts <= _ALL_PAIRS:
         for src in range(hosts):
             yield from ((src, dst) for dst in range(hosts) if dst != src)
         return
-    # Every host of the first half as often as every other, with partners drawn at random.
+    # Every host of the first half is used equally often, with random partners.
     half = hosts // 2
     random = np.random.default_rng(0)
     count = min(half, _PAIRS // 2)
@@ -252,7 +252,7 @@ def _selected_pairs(hosts: int) -> Iterator[tuple[int, int]]:
 
 
 def describe_route(src: Host, dst: Host, route: Route) -> str:
-    """A route for people: its links one a line, then its latency and its least bandwidth."""
+    """Return a route as text: its links one per line, then latency and minimum bandwidth."""
     lines = [f"{src.name} -> {dst.name}"]
     lines += [f"  {line}" for line in align([_link_cells(link) for link in route.links], (0, 3))]
     least = min((link.bandwidth for link in route.links), default=None)
@@ -270,24 +270,24 @@ def _link_cells(link: Link) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class FileSystemSummary:
-    """A file system: its name and type, where it is mounted, what it does.
+    """A file system: its name, type, mount point and performance.
 
     Attributes
     ----------
     name, type, mount
         The file system.
     servers, count
-        How many servers it has, and on how many of them a file lies.
+        Number of servers, and number of servers that a file is striped across.
     stripe
-        Bytes in a row on one server.
+        Bytes per stripe.
     read_bandwidth, write_bandwidth
-        Of all its disks together, bytes/s.
+        Total of all its disks, bytes/s.
     metadata
         Name of the host of its metadata server.
     metadata_latency, metadata_rate
-        Seconds of an operation there, and operations a second; None: any number.
+        Seconds of a metadata operation, and operations per second; None: unlimited.
     size
-        Bytes that it holds; None: any number.
+        Capacity in bytes; None: unlimited.
     """
 
     name: str
@@ -304,7 +304,7 @@ class FileSystemSummary:
     size: float | None
 
     def lines(self) -> list[str]:
-        """Two lines for people."""
+        """Return two lines of text."""
         servers = f"{self.servers} server{'s' if self.servers > 1 else ''}"
         stripes = f", stripes of {format_bytes(self.stripe)} on {self.count}"
         rate = f", {self.metadata_rate:,.0f} operations/s" if self.metadata_rate else ""
@@ -320,7 +320,7 @@ class FileSystemSummary:
 
 
 def summary_of(platform: Platform, system: FileSystem) -> FileSystemSummary:
-    """The summary of one of a platform's file systems."""
+    """Summarise one of a platform's file systems."""
     disks = [platform.disks[disk] for disk in system.servers]
     return FileSystemSummary(
         name=system.name,
@@ -338,10 +338,10 @@ def summary_of(platform: Platform, system: FileSystem) -> FileSystemSummary:
     )
 
 
-# scipy's flows are whole numbers of 32 bits. They only tell which links are cut; what these carry
-# is added up from their bandwidths.
+# scipy's flows are 32-bit integers. They only determine which links are cut; the capacity of the
+# cut is the sum of their bandwidths.
 _LARGEST_FLOW = 2**31 - 1
-# Resolution of a bandwidth as a whole number, where the sum of all leaves room for it.
+# Resolution of a bandwidth as an integer, if the sum of all leaves room for it.
 _RESOLUTION = 1 << 12
 _FIRST_HALF, _SECOND_HALF = 0, 1
 
@@ -360,13 +360,13 @@ def bisection_bandwidth(
     bandwidths: Floats,
     is_fatpipe: NDArray[np.uint8] | NDArray[np.bool_],
 ) -> float | None:
-    """Bandwidth of the least cut between the first half of the hosts and the second.
+    """Return the bandwidth of the minimum cut between the first and second half of the hosts.
 
-    `wiring`: how the hosts and switches are joined. `hosts`: number of hosts; of an odd number, the
-    second half is the larger one. `bandwidths`: of every link of the platform, in bytes/s.
-    `is_fatpipe`: which of the links bound each flow by itself, and never the sum of flows. Returns
-    bytes/s in the direction from the first half to the second. None if no set of links bounds
-    the sum, or one of the halves is empty.
+    `wiring`: cables between hosts and switches. `hosts`: number of hosts; if odd, the second half
+    is the larger one. `bandwidths`: of every link of the platform, in bytes/s. `is_fatpipe`: links
+    that limit each flow individually, and never the sum of flows. Returns bytes/s in the direction
+    from the first half to the second. None if no set of links limits the sum, or one of the halves
+    is empty.
     """
     if hosts < 2:
         return None
@@ -376,9 +376,9 @@ def bisection_bandwidth(
 
 
 def _contracted(wiring: Wiring, hosts: int, capacities: Floats) -> _Edges:
-    """The graph in which each half of the hosts is one vertex: 0 and 1; further ones follow.
+    """Return the graph with each half of the hosts as one vertex, 0 and 1, followed by the others.
 
-    A vertex with a limiter is two, joined by the limiter; messages come into the one and leave
+    A vertex with a limiter becomes two, connected by the limiter; messages enter the one and leave
     from the other.
     """
     top = int(max(hosts - 1, wiring.tails.max(initial=0), wiring.heads.max(initial=0))) + 1
@@ -386,8 +386,8 @@ def _contracted(wiring: Wiring, hosts: int, capacities: Floats) -> _Edges:
     exits = entrances.copy()
     exits[wiring.limited] = np.arange(top + 2, top + 2 + len(wiring.limited))
     half = hosts // 2
-    # A host of the first half sends as if from its entrance, one of the second half receives at
-    # its exit: its own limiter is on the way.
+    # Hosts of the first half send from their entrance, hosts of the second half receive at their
+    # exit: the path includes their own limiter.
     for numbers, group, vertex in (
         (entrances, slice(0, half), _FIRST_HALF),
         (exits, slice(half, hosts), _SECOND_HALF),
@@ -405,11 +405,11 @@ def _contracted(wiring: Wiring, hosts: int, capacities: Floats) -> _Edges:
 
 
 def _least_cut(edges: _Edges) -> float | None:
-    """The capacity of the least cut between vertices 0 and 1; None if it is not finite, or if there
-    is no scipy.
+    """Return the capacity of the minimum cut between vertices 0 and 1; None if it is infinite, or
+    scipy is not installed.
     """
-    # Tests compare this with networkx, whose minimum cut takes 18 s where this takes 0.5 s, for a
-    # fat tree of 65,536 hosts.
+    # Tests compare this to networkx, whose minimum cut takes 18 s instead of 0.5 s for a fat tree
+    # of 65,536 hosts.
     if not is_installed("scipy"):
         return None
     from scipy.sparse import csr_array
@@ -418,12 +418,12 @@ def _least_cut(edges: _Edges) -> float | None:
     finite = edges.capacities[np.isfinite(edges.capacities)]
     if not len(finite):
         return None
-    # No flow exceeds what leaves the first half, nor does any link that nothing bounds.
+    # No flow exceeds the capacity out of the first half; the same bounds links without a limit.
     most = finite.sum()
     unit = max(float(most) / _LARGEST_FLOW, float(finite.min()) / _RESOLUTION)
     whole = np.minimum(np.rint(edges.capacities / unit), np.floor(most / unit)).astype(np.int32)
     size = int(max(edges.tails.max(), edges.heads.max())) + 1
-    # Cables side by side become one.
+    # Merge parallel cables.
     rows, inverse = np.unique(edges.tails * size + edges.heads, return_inverse=True)
     sums = np.minimum(np.bincount(inverse, weights=whole), _LARGEST_FLOW).astype(np.int32)
     tails, heads = np.divmod(rows, size)

@@ -1,4 +1,4 @@
-"""The routes of a topology, found by the core where there is one."""
+"""The routes of a topology, computed by the core if it is installed."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 
 class Router:
-    """The routes of a topology; hosts and links by index.
+    """Routes of a topology; hosts and links are given by index.
 
-    The core computes them where there is one. Where it finds none, or is not installed, Python
-    searches, and says why there is no route.
+    The core computes them if it is installed. If it finds no route, or is not installed, Python
+    searches and gives the reason why there is no route.
 
     Parameters
     ----------
     topology
         The zones and tables.
     file
-        Where the platform comes from, for messages.
+        Source of the platform, for messages.
     """
 
     def __init__(self, topology: Topology, file: str | None) -> None:
@@ -36,7 +36,7 @@ class Router:
         self._file = file
 
     def find_links(self, src: int, dst: int) -> tuple[list[int], list[Term]]:
-        """Links between two hosts, all given by index, and the terms of the latency."""
+        """Return the links between two hosts, all by index, and the terms of the latency."""
         hosts = self._topology.hosts
         links: list[int] = []
         terms: list[Term] = []
@@ -48,18 +48,18 @@ class Router:
 
     @cached_property
     def zones(self) -> _core.ZoneTree:
-        """The zones of the core, made once for all replays."""
+        """The core's zones, created once for all replays."""
         return core_zones(self._topology)
 
     def route(self, src: int, dst: int, link_latency: array[float]) -> tuple[list[int], float]:
-        """Links between two hosts, all given by index, and the latency in seconds.
+        """Return the links between two hosts, all by index, and the latency in seconds.
 
         Parameters
         ----------
         src, dst
             The hosts.
         link_latency
-            Of each link, in seconds.
+            Latency of each link, in seconds.
         """
         found = self.zones.route(src, dst, link_latency) if has_core() else None
         if found is not None:

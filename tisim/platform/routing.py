@@ -1,9 +1,9 @@
-"""Routes across zones: from the source up to a common zone, through it, down to the destination.
+"""Routes across zones: up from the source to a common zone, through it, down to the target.
 
 The algorithm is that of Bobelin et al., "Scalable multi-purpose network representation for
-large scale distributed system simulation", CCGrid 2012. Where there is a core, it computes routes
-(``core/platform/zones``); these functions and the zones state the same to be read, and for replays
-without a core.
+large scale distributed system simulation", CCGrid 2012. The core computes routes by itself
+(``core/platform/zones``); these functions and the zones are the readable specification, used
+for replays without a core.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def find_route(src: Point, dst: Point, links: list[int], terms: list[Term]) -> None:
     """Append the links from `src` to `dst`, and the terms of the latency in SimGrid's order.
 
-    Raises `NoRoute` if a zone on the way has no route.
+    Raises `NoRoute` if a zone on the path has no route.
     """
     common, src_zone, dst_zone = _common_zone(src[0], dst[0])
     if common.bypasses:
@@ -46,7 +46,7 @@ def find_route(src: Point, dst: Point, links: list[int], terms: list[Term]) -> N
 
 
 def add_up(terms: Sequence[Term], latency_of: Sequence[float]) -> float:
-    """The latency of a route in seconds; `latency_of` is that of each link."""
+    """Return the latency of a route in seconds; `latency_of` is the latency of each link."""
     latency = 0.0
     for term in terms:
         latency += term if isinstance(term, float) else latency_of[term]
@@ -54,7 +54,7 @@ def add_up(terms: Sequence[Term], latency_of: Sequence[float]) -> float:
 
 
 def _take(src: Point, dst: Point, route: LocalRoute, links: list[int], terms: list[Term]) -> None:
-    """Append a route between gateways, with the way to its begin and from its end."""
+    """Append a route between gateways, with the paths to its start and from its end."""
     terms += route.summands
     if route.gw_src is not None and route.gw_src != src:
         find_route(src, route.gw_src, links, terms)
@@ -66,7 +66,7 @@ def _take(src: Point, dst: Point, route: LocalRoute, links: list[int], terms: li
 def _take_bypass(
     src: Point, dst: Point, route: LocalRoute, links: list[int], terms: list[Term]
 ) -> None:
-    """Append a bypass; as in SimGrid, a gateway that is an end itself takes its own loopback."""
+    """Append a bypass; as in SimGrid, a gateway that is itself an end uses its own loopback."""
     if route.gw_src is not None:
         find_route(src, route.gw_src, links, terms)
     links += route.links
@@ -76,7 +76,7 @@ def _take_bypass(
 
 
 def _common_zone(src: Zone, dst: Zone) -> tuple[Zone, Zone, Zone]:
-    """The innermost zone around both, and the zones right in it that lead to each."""
+    """Return the innermost zone around both, and its direct children that lead to each."""
     below_src, below_dst = src, dst
     while src is not dst:
         if src.depth >= dst.depth:
@@ -95,7 +95,7 @@ def _outer(zone: Zone) -> Zone:
 
 
 def _find_bypass(common: Zone, src: Point, dst: Point) -> LocalRoute | None:
-    """The bypass that spares the longest way up, among those declared in the common zone."""
+    """Return the bypass of the common zone that avoids the longest path up, or None."""
     if src[0] is common and dst[0] is common:
         return common.bypasses.get((src, dst))
     ups = _path(src[0], common)
@@ -115,7 +115,7 @@ def _find_bypass(common: Zone, src: Point, dst: Point) -> LocalRoute | None:
 
 
 def _path(zone: Zone, common: Zone) -> list[Point]:
-    """The zones from `zone` outwards, below the common one."""
+    """Return the zones from `zone` outwards, below the common one."""
     path: list[Point] = []
     while zone is not common:
         path.append(zone.point)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Patterns = str | Sequence[str]
 
-#: Quantities that a change scales or sets: how a value is read, its unit, and an example.
+#: Quantities that a change scales or sets: parser of a value, unit, and example.
 SCALED: Final[dict[str, tuple[Callable[[str, str], float], str, str]]] = {
     "bandwidth": (parse_bandwidth, "Bps", "2GBps"),
     "latency": (parse_time, "s", "2us"),
@@ -45,7 +45,7 @@ _BARE = re.compile(_NUMBER, re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of a machine: a quantity of the hosts or links that a pattern chooses.
+    """A change of a machine: one quantity of the hosts or links that match a pattern.
 
     A `value` of bandwidth, latency or speed is a factor, ``"x2"``, or a value with a unit.
     """
@@ -56,13 +56,13 @@ class Change:
 
     @property
     def name(self) -> str:
-        """The quantity with its pattern, as axes of sweeps are called: ``bandwidth[switch-*]``."""
+        """The quantity with its pattern, as axes of sweeps are named: ``bandwidth[switch-*]``."""
         patterns = self.pattern if isinstance(self.pattern, str) else ",".join(self.pattern)
         return self.quantity if patterns == "*" else f"{self.quantity}[{patterns}]"
 
 
 def factor_of(text: str) -> float | None:
-    """The factor that ``x2``, ``2x`` and ``200%`` stand for; None: no factor is written."""
+    """Return the factor of ``x2``, ``2x`` or ``200%``; None if the text is not a factor."""
     match = _FACTOR.fullmatch(text.strip())
     if match is None:
         return None
@@ -70,14 +70,14 @@ def factor_of(text: str) -> float | None:
 
 
 def factor_text(factor: float) -> str:
-    """A factor as results show it, such as ``x2``."""
+    """Return a factor in the form shown in results, such as ``x2``."""
     return f"x{float(factor)!r}".removesuffix(".0")
 
 
 def change_value(value: object, quantity: str) -> str:
-    """A change of a bandwidth, latency or speed, checked; of a factor the one form ``x2``.
+    """Check a change of a bandwidth, latency or speed; return factors in the form ``x2``.
 
-    Raises `InputError` for a bare number, and for what is neither a factor nor a value.
+    Raises `InputError` for a bare number, and for anything that is neither a factor nor a value.
     """
     parse, _, example = SCALED[quantity]
     text = str(value).strip()
@@ -102,7 +102,7 @@ def change_value(value: object, quantity: str) -> str:
 def apply(
     topology: Topology, resources: Resources, events: Iterable[ResourceProfile], change: Change
 ) -> tuple[Resources, tuple[ResourceProfile, ...]]:
-    """The numbers and profiles of a platform after a change; see `Platform.scaled`."""
+    """Return the numbers and profiles of a platform after a change; see `Platform.scaled`."""
     chosen = matching(topology, change.quantity, change.pattern)
     column = _COLUMNS[change.quantity]
     values = getattr(resources, column).copy()
@@ -128,9 +128,9 @@ def apply(
 
 
 def matching(topology: Topology, quantity: str, patterns: Patterns) -> NDArray[np.bool_]:
-    """Mask of the hosts or links, as the quantity says, whose names match one of the patterns.
+    """Return a mask of the hosts or links (depending on the quantity) that match a pattern.
 
-    A link is meant with or without ``_UP`` and ``_DOWN``. Raises `InputError` if none matches.
+    A link matches with or without ``_UP`` and ``_DOWN``. Raises `InputError` if none matches.
     """
     if _COLUMNS[quantity].startswith("host"):
         what, names = "host", topology.host_names
@@ -150,7 +150,7 @@ def matching(topology: Topology, quantity: str, patterns: Patterns) -> NDArray[n
 def _matching(
     count: int, name: Callable[[int], str], patterns: Patterns, suffixes: tuple[str, ...]
 ) -> NDArray[np.bool_]:
-    """Mask of the names that match one of the patterns, with or without a suffix."""
+    """Return a mask of the names that match one of the patterns, with or without a suffix."""
     wanted = [patterns] if isinstance(patterns, str) else list(patterns)
     if "*" in wanted:
         return np.ones(count, dtype=np.bool_)
@@ -163,7 +163,7 @@ def _matching(
 
 
 def _concerns(entry: ResourceProfile, chosen: NDArray[np.bool_], quantity: str) -> bool:
-    """True if a profile is one of a changed link; those of hosts are fractions of their speeds."""
+    """Return True for a profile of a changed link; host profiles are fractions of the speed."""
     kind = {"bandwidth": BANDWIDTH, "latency": LATENCY}.get(quantity)
     return entry.is_link and entry.what == kind and bool(chosen[entry.index])
 

@@ -1,4 +1,4 @@
-"""A platform while it is built: its tables, its names, and the tree of its zones."""
+"""A platform under construction: its tables, its names, and the tree of its zones."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from tisim.support.similar import similar
 if TYPE_CHECKING:
     from tisim.platform.zones.base import Point, Zone
 
-# More names than this are not searched for one that looks like a misspelt one.
+# Maximum number of names searched for one similar to a misspelt name.
 _SEARCHED_NAMES = 5000
 
 
 @dataclass(slots=True)
 class Topology:
-    """Hosts, disks, file systems, links, zones and how to find them by name.
+    """Hosts, disks, file systems, links and zones, with lookup by name.
 
-    `hosts`, `links`, `disks`, `file_systems` are the tables; indices in them are those of the
-    finished platform. `root` is the outermost zone. `points`: hosts that the file names, routers
-    and zones, by name.
+    `hosts`, `links`, `disks`, `file_systems`: the tables; their indices are those of the finished
+    platform. `root`: the outermost zone. `points`: hosts named in the file, routers and zones, by
+    name.
     """
 
     hosts: HostTable = field(default_factory=HostTable)
@@ -39,7 +39,7 @@ class Topology:
     _loopback: int = -1
 
     def find_point(self, name: str) -> Point | None:
-        """The host, router or zone of that name, or None."""
+        """Return the host, router or zone of that name, or None."""
         point = self.points.get(name)
         if point is None:
             host = self.hosts.find(name)
@@ -47,11 +47,11 @@ class Topology:
         return point
 
     def host_names(self) -> Iterable[str]:
-        """All names of hosts, made one by one."""
+        """Yield the names of all hosts."""
         return self.hosts.names()
 
     def declared_numbers(self) -> Resources:
-        """The numbers of hosts, links and disks as the elements of the platform give them."""
+        """Return the numbers of hosts, links and disks as declared by the elements."""
         return Resources(
             host_speed=self.hosts.speeds,
             host_cores=self.hosts.cores,
@@ -60,11 +60,11 @@ class Topology:
         )
 
     def holding(self, host: int, file: str) -> int:
-        """The holder of a file on a host: index of a disk, or of a file system after all disks.
+        """Return the disk that holds a file on a host, or the file system, counted after all disks.
 
-        That with the longest mount point holds it. A file without a path from the root is on the
-        first disk of the host; of a host without disks, on the first file system. Raises an
-        `InputError` if nothing is mounted there.
+        The longest mount point wins. A file without an absolute path is on the first disk of the
+        host, or on the first file system if the host has no disks. Raises an `InputError` if
+        nothing is mounted there.
         """
         disk = self.disks.holding(host, file)
         system = self.file_systems.holding(file)
@@ -85,7 +85,7 @@ class Topology:
         )
 
     def default_loopback(self) -> int:
-        """Index of the network model's own loopback, which is made on first use."""
+        """Return the index of the network model's loopback, which is created on first use."""
         if self._loopback < 0:
             self._loopback = self.links.add_listed(DEFAULT_LOOPBACK, 1.0, 0.0, fatpipe=True)
         return self._loopback
@@ -97,7 +97,7 @@ class Topology:
 
 
 def did_you_mean(name: str, *known: Iterable[str]) -> str:
-    """``"; did you mean a or b?"`` for the known names that look like `name`, or nothing."""
+    """Return ``"; did you mean a or b?"`` with the known names similar to `name`, or ""."""
     searched = dict.fromkeys(islice(chain.from_iterable(known), _SEARCHED_NAMES))
     whole = [full for full in searched if name and full.startswith(f"{name}.")]
     close = whole[:3] or similar(name, searched, most=3, cutoff=0.5)

@@ -1,4 +1,4 @@
-"""How far to trust a prediction: what its platform was calibrated by and validated on."""
+"""How far to trust a prediction: its platform's calibration and validation."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from pathlib import Path
 from tisim.errors import InputError
 from tisim.support.reading import parse_json, read_text
 
-# The name of the file of parameter sets beside a platform.
+# Suffix of the file of parameter sets next to a platform.
 SETS_SUFFIX = ".sets.json"
-# Why the file of parameter sets cannot be read, where it cannot.
+# Key of the reason why the file of parameter sets cannot be read.
 _DAMAGE = "damage"
-# Names that are listed, at most.
+# Maximum number of names listed.
 _NAMES = 3
 
 
 def basis_of(platform: str | os.PathLike[str]) -> dict[str, object]:
-    """The measurements and real runs that stand beside a platform file; empty if there are none.
+    """Return the measurements and real runs stored next to a platform file; empty if none.
 
-    The file is that of `tisim.studies.uncertainty.ParameterSets`. A damaged one does not end the
-    replay: the sentence of `trust_text` says so.
+    The file is that of `tisim.studies.uncertainty.ParameterSets`. A damaged file does not stop the
+    replay: the sentence of `trust_text` reports it.
     """
     file = Path(platform)
-    if not file.name:  # of a platform that was never a file
+    if not file.name:  # the platform never was a file
         return {}
     path = file.with_suffix(SETS_SUFFIX)
     if not path.exists():
@@ -41,9 +41,9 @@ def basis_of(platform: str | os.PathLike[str]) -> dict[str, object]:
 
 
 def other_platform(platform: Path, basis: Mapping[str, object]) -> str | None:
-    """Why a file of parameter sets is that of another platform; None if it is of this one.
+    """Return why a file of parameter sets belongs to another platform; None if it does not.
 
-    It names the options that the platform was calibrated with, and they stand in its file.
+    It lists the options of the calibration, which must occur in the platform's file.
     """
     options = basis.get("options")
     if not isinstance(options, dict):
@@ -64,7 +64,7 @@ def trust_text(
     changes: str = "",
     interval: Mapping[str, object] | None = None,
 ) -> str:
-    """One sentence: calibrated by what, validated on what, and the interval."""
+    """Return one sentence: calibration, validation and interval."""
     name = Path(platform).name or "the platform"
     ratios = _ratios(basis)
     if _DAMAGE in basis:
@@ -95,14 +95,14 @@ def trust_text(
 
 
 def interval_text(low: float, high: float) -> str:
-    """An interval of seconds, with as many digits as its width deserves."""
+    """Return an interval in seconds as text, with as many digits as its width warrants."""
     width = high / low - 1 if low > 0 else math.inf
     digits = max(2, 1 - round(math.log10(max(width, 1e-8)))) if width < math.inf else 2
     return f"{low:.{digits}g} s to {high:.{digits}g} s"
 
 
 def _ratios(basis: Mapping[str, object]) -> list[float]:
-    """The real over the predicted time of each validated program."""
+    """Return the ratio of real to predicted time of each validated program."""
     errors = basis.get("errors")
     known = errors if isinstance(errors, list) else []
     return [math.exp(error) for error in known if isinstance(error, float) and abs(error) < 100]

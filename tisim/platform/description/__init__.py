@@ -1,1 +1,1 @@
-"""Descriptions of platforms: elements, their grammar, and their form as XML."""
+"""Platform descriptions: elements, their grammar, and their XML form."""

@@ -80,7 +80,7 @@ def _make_zone(
 
 
 def _sized(construction: Construction, node: Node, spec: ClusterSpec, count: int) -> ClusterSpec:
-    """The cluster with as many hosts as its topology has places."""
+    """Return the cluster with as many hosts as its topology has places."""
     given = len(spec.radical)
     if given < count:
         raise ValueError(
@@ -123,7 +123,7 @@ def _spec(construction: Construction, node: Node) -> ClusterSpec:
 
 
 def _optional_link(node: Node, role: str, bw: str, lat: str, *, fatpipe: bool) -> LinkKind | None:
-    """A link that a cluster has if its bandwidth or its latency is given and not zero."""
+    """Return a cluster's optional link; None if bandwidth and latency are absent or zero."""
     bandwidth, latency = node.number(bw), node.number(lat)
     if bandwidth == 0 and latency == 0:
         return None
@@ -140,12 +140,12 @@ def _radical(node: Node) -> Radical:
 
 
 def cabinet_hosts(node: Node) -> list[str]:
-    """The names of a cabinet's hosts."""
+    """Return the names of a cabinet's hosts."""
     return [f"{node['prefix']}{number}{node['suffix']}" for number in _radical(node)]
 
 
 def add_cabinet(construction: Construction, node: Node) -> None:
-    """Add the hosts and links of a cabinet; `connect_star` joins them to the zone."""
+    """Add the hosts and links of a cabinet; `connect_star` connects them to the zone."""
     zone = construction.leaf_zone_of(node)
     speed, bandwidth, latency = (node.number(name) for name in ("speed", "bw", "lat"))
     for name in cabinet_hosts(node):
@@ -159,7 +159,7 @@ def add_cabinet(construction: Construction, node: Node) -> None:
 
 
 def add_peer(construction: Construction, events: EventReader, node: Node) -> None:
-    """Add a peer: a host of a Vivaldi zone with a link in and a link out."""
+    """Add a peer: a host of a Vivaldi zone with an incoming and an outgoing link."""
     zone = construction.leaf_zone_of(node)
     if not isinstance(zone, VivaldiZone):
         raise node.error("<peer> must be in a zone with routing=Vivaldi")
@@ -176,7 +176,7 @@ def add_peer(construction: Construction, events: EventReader, node: Node) -> Non
 
 
 def connect_star(construction: Construction, zone: StarZone, parts: list[Node]) -> None:
-    """Give each host of a zone its links up and down, the backbone at their inner ends."""
+    """Assign each host of a zone its up and down links, with the backbone at their inner ends."""
     backbone: tuple[int, ...] = ()
     for node in parts:
         if node.tag == "backbone":

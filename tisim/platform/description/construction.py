@@ -1,4 +1,4 @@
-"""A platform that is being built: its tables and names, open zones, profiles and warnings."""
+"""A platform under construction: its tables and names, open zones, profiles and warnings."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ConfigItem:
-    """One option as written, and where."""
+    """One option as written, with its place."""
 
     key: str
     value: str
     file: str | None
     line: int | None
-    in_zone: bool = False  # a property of the outermost zone, not in a ``<config>``
+    in_zone: bool = False  # a property of the outermost zone, not from a ``<config>``
 
 
 class Construction:
-    """The description so far, and the open zones.
+    """The description so far and the open zones.
 
     Attributes
     ----------
@@ -50,13 +50,13 @@ class Construction:
     config
         The options of ``<config>``, the first of each name.
     options
-        Those that are properties of the outermost zone, the first of each name.
+        Options that are properties of the outermost zone, the first of each name.
     warnings
-        Warnings for the user, each with its place.
+        Warnings for the user, each with its file and line.
     counters
-        Hosts and cables of the clusters of a topology, over all of them.
+        Total hosts and cables of the clusters of each topology.
     coordinates
-        Of hosts, peers and routers, where they are given.
+        Coordinates of hosts, peers and routers, where given.
     """
 
     def __init__(self) -> None:
@@ -74,26 +74,26 @@ class Construction:
         return len(self._zones)
 
     def enter(self, zone: Zone) -> None:
-        """Describe what is in a zone from now on."""
+        """Open a zone: subsequent elements belong to it."""
         self._zones.append(zone)
 
     def leave(self) -> Zone:
-        """Return to the zone around the innermost one, which is returned."""
+        """Close the innermost zone and return it."""
         return self._zones.pop()
 
     def add_option(self, node: Node) -> None:
-        """Keep an option of a ``<config>``; the first of a name counts."""
+        """Record an option of a ``<config>``; the first of a name counts."""
         item = ConfigItem(node["id"], node["value"], node.file, node.line)
         self.config.setdefault(item.key, item)
 
     def zone_of(self, node: Node) -> Zone:
-        """The zone that an element stands in."""
+        """Return the innermost open zone, which contains the element."""
         if not self._zones:
             raise node.error(f"<{node.tag}> must be in a <zone>")
         return self._zones[-1]
 
     def leaf_zone_of(self, node: Node) -> Zone:
-        """The zone that an element stands in, which must be one without zones in it."""
+        """Return the zone that contains the element; it must not contain zones."""
         zone = self.zone_of(node)
         if zone.children:
             raise node.error(
@@ -102,16 +102,16 @@ class Construction:
         return zone
 
     def warn(self, node: Node, message: str) -> None:
-        """Keep a warning with its place."""
+        """Record a warning with its file and line."""
         self.warnings.append(node.warning(message))
 
     def check_new(self, node: Node, name: str) -> None:
-        """Refuse a name that a host, router or zone has already."""
+        """Raise an error if a host, router or zone already has the name."""
         if name in self.topology.points:
             raise node.error(f"{name!r} is declared twice: a host, router or zone has this name")
 
     def parent_for(self, node: Node) -> Zone | None:
-        """The parent for a new zone, checked."""
+        """Return the parent of a new zone, after checking it."""
         parent = self._zones[-1] if self._zones else None
         if parent is None and self.topology.root is not None:
             raise node.error(
@@ -133,7 +133,7 @@ class Construction:
         return parent
 
     def register_zone(self, zone: Zone, node: Node) -> None:
-        """Make a new zone known by its name, with the properties of its element."""
+        """Register a new zone by its name, with the properties of its element."""
         zone.properties.update(node.properties())
         if zone.parent is None:
             self.topology.root = zone
@@ -148,14 +148,14 @@ class Construction:
                 self.options.setdefault(key, item)
 
     def place_new(self, node: Node, name: str, zone: Zone) -> int:
-        """Number a new host or router in its zone and make it known by its name."""
+        """Number a new host or router in its zone and register it by name."""
         self.check_new(node, name)
         local = zone.add_vertex(name)
         self.topology.points[name] = (zone, local)
         return local
 
     def find_file(self, node: Node, name: str) -> str:
-        """A file that an element names: beside the file that names it, or where the user is."""
+        """Find a file named by an element: next to the description, or in the current directory."""
         option = self.config.get("path")
         folders = [Path.cwd()] if node.file is None else [Path(node.file).parent, Path.cwd()]
         folders += [Path(folder) for folder in (option.value.split(",") if option else ())]
@@ -166,7 +166,7 @@ class Construction:
         raise node.error(f"there is no file {name!r} beside this one")
 
     def read_coordinates(self, node: Node, zone: Zone, local: int) -> None:
-        """Keep the Vivaldi coordinates of a host, peer or router."""
+        """Store the Vivaldi coordinates of a host, peer or router."""
         given = node.attributes["coordinates"]
         if not given:
             return
@@ -174,7 +174,7 @@ class Construction:
             x, y, z = map(float, given if isinstance(given, tuple) else str(given).split())
             if not all(map(math.isfinite, (x, y, z))):
                 raise ValueError
-            if isinstance(given, tuple) and given != (x, y, z):  # texts
+            if isinstance(given, tuple) and given != (x, y, z):  # given as text
                 raise ValueError
         except (TypeError, ValueError):
             raise node.error(
@@ -197,8 +197,8 @@ _LINK_FILES = (
 class EventReader:
     """Collects the profiles of a platform's resources.
 
-    `profiles`: what has been attached so far. `connections` is the ``<trace_connect>`` elements, to
-    be resolved when all names are known.
+    `profiles`: the profiles attached so far. `connections`: the ``<trace_connect>`` elements, to be
+    resolved when all names are known.
     """
 
     def __init__(self, construction: Construction, version: float) -> None:
@@ -209,7 +209,7 @@ class EventReader:
         self._traces: dict[str, Profile] = {}
 
     def add_trace(self, node: Node) -> None:
-        """Read a ``<trace>``, from its text or from the file that it names."""
+        """Read a ``<trace>`` from its text or from the file that it names."""
         profile = node.profile
         if node["file"]:
             profile = read_profile(self._construction.find_file(node, node["file"]))
@@ -227,7 +227,7 @@ class EventReader:
             )
 
     def add_host_profiles(self, node: Node, first: int, count: int) -> None:
-        """Attach the files of a host, peer or cluster, and the state of a version 3 host."""
+        """Attach the profile files of a host, peer or cluster and the state of a version 3 host."""
         indices = range(first, first + count)
         for attribute, what in _HOST_FILES:
             self._attach_file(node, attribute, False, indices, what)
@@ -235,7 +235,7 @@ class EventReader:
             self._attach(_OFF, False, indices, STATE)
 
     def add_link_profiles(self, node: Node, indices: range) -> None:
-        """Attach the files of a link, both halves of it, and the state of a version 3 link."""
+        """Attach the profile files of a link to both halves, and the state of a version 3 link."""
         for attribute, what in _LINK_FILES:
             self._attach_file(node, attribute, True, indices, what)
         if node["state"] == "OFF":

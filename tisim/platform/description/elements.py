@@ -1,4 +1,4 @@
-"""Puts a platform together, element by element: the one grammar of files and of Python."""
+"""Builds a platform element by element: one grammar for files and Python."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ _MAX_INCLUDES = 32
 
 
 class Elements:
-    """Takes the elements of a description in their order.
+    """Processes the elements of a description in order.
 
-    A zone is opened by `open_zone` and closed by `close_zone`; `add` takes every other element, and
-    zones with all that is in them. `finish` checks the whole. `version`: of the file format. `file`
-    is the outermost file, which must not include itself. `construction`: what has been described so
-    far. `events`: changes of resources over time. `root` is the elements taken, as
-    `tisim.platform.description.writer` writes them.
+    `open_zone` opens a zone and `close_zone` closes it; `add` takes any other element, and complete
+    zones with their contents. `finish` checks the result. `version`: of the file format. `file`:
+    the outermost file, which must not include itself. `construction`: the description so far.
+    `events`: changes of resources over time. `root`: the elements taken, as written by
+    `tisim.platform.description.writer`.
     """
 
     def __init__(self, version: float = 4.1, file: str | None = None) -> None:
@@ -71,7 +71,7 @@ class Elements:
         }
 
     def add(self, node: Node) -> None:
-        """Take an element; those that describe no platform are passed over."""
+        """Process an element; elements that do not describe the platform are ignored."""
         if node.tag == "zone":
             self.open_zone(node)
             for child in node.children:
@@ -84,7 +84,7 @@ class Elements:
             self._open_nodes[-1].children.append(node)
 
     def open_zone(self, node: Node) -> None:
-        """Begin a zone; what follows is in it."""
+        """Open a zone; subsequent elements belong to it."""
         routing = _ROUTINGS.get(node["routing"].lower())
         if routing is None:
             known = "Full, Floyd, Dijkstra, DijkstraCache, Cluster, Vivaldi and None"
@@ -99,7 +99,7 @@ class Elements:
         self._zones.append(opened)
 
     def close_zone(self) -> None:
-        """End the innermost zone."""
+        """Close the innermost zone."""
         zone = self.construction.leave()
         self._open_nodes.pop()
         if isinstance(zone, VivaldiZone):
@@ -108,7 +108,7 @@ class Elements:
             connect_star(self.construction, zone, self._star_parts.pop(id(zone), []))
 
     def finish(self, node: Node, *, is_deployment: bool = False) -> None:
-        """Check the whole, of which `node` is the outermost element, and connect its parts."""
+        """Check the description, whose outermost element is `node`, and connect its parts."""
         topology = self.construction.topology
         if topology.root is None:
             hint = "; it is a deployment" if is_deployment else ""
@@ -164,7 +164,7 @@ class Elements:
         add_bypass(self.construction.topology, self.construction.zone_of(node), node)
 
     def _connect_vivaldi(self, zone: VivaldiZone) -> None:
-        """Find the routers through which the zones of a Vivaldi zone are reached."""
+        """Find the gateway routers of the zones in a Vivaldi zone."""
         points, coordinates = self.construction.topology.points, self.construction.coordinates
         for child in zone.children:
             router = points.get(f"router_{child.name}")
@@ -222,7 +222,7 @@ class Elements:
         self.events.add_link_profiles(node, range(first, first + count))
 
     def _check_names(self, root: Node) -> None:
-        """Names of clusters' hosts, which no table of names holds."""
+        """Check the names of clusters' hosts, which are in no table of names."""
         points, hosts = self.construction.topology.points, self.construction.topology.hosts
         name = hosts.duplicate()
         if name is None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Given(float):
-    """A number as somebody wrote it, with its text: ``10us``."""
+    """A number with the text that it was written as, such as ``10us``."""
 
     text: str
 
@@ -36,12 +36,12 @@ class Given(float):
         return Given, (float(self), self.text)
 
 
-#: An attribute: text, a number in SI units, or the coordinates that Python gives.
+#: An attribute: text, a number in SI units, or coordinates given in Python.
 Value = str | float | tuple[float, ...]
 
 
 def text_of(value: Value) -> str:
-    """An attribute as a file writes it."""
+    """Return an attribute in the form that files use."""
     if isinstance(value, str):
         return value
     if isinstance(value, tuple):
@@ -50,17 +50,17 @@ def text_of(value: Value) -> str:
 
 
 class Attribute(NamedTuple):
-    """One attribute of an element: its default, and the allowed words if they are listed."""
+    """One attribute of an element: its default, and the allowed values if they are listed."""
 
     default: str | None
     choices: tuple[str, ...] = ()
 
 
 class Element(NamedTuple):
-    """The attributes and the children that an element may have.
+    """The attributes and children that an element may have.
 
-    `required` and `defaults` are the attributes without and with a default, `numbers` those that
-    are numbers.
+    `required` and `defaults`: the attributes without and with a default. `numbers`: the numeric
+    attributes.
     """
 
     attributes: dict[str, Attribute]
@@ -86,7 +86,7 @@ VALUE_SYNONYMS: Final = {
     ("symmetrical", "no"): "NO",
 }
 
-#: Elements that describe nothing a replay uses; those that SimGrid removed come with a warning.
+#: Elements that do not affect a replay; those that SimGrid removed cause a warning.
 IGNORED: Final = frozenset({"random", "model_prop", "gpu"})
 REMOVED: Final = frozenset({"storage", "storage_type", "mount", "mstorage"})
 
@@ -154,38 +154,37 @@ def _attribute(text: str) -> tuple[str, Attribute]:
     return name, Attribute(value.split("|")[0], choices)
 
 
-#: The property of a link, or of a cluster, that gives the burst of its links, in bytes. SimGrid
-#: ignores properties that it does not know.
+#: Property of a link or cluster: burst of its links, in bytes. SimGrid ignores unknown properties.
 BURST: Final = "tisim/burst"
 
-#: The mark of the command that wrote a platform file, in a comment: it may replace the file.
+#: Mark, in a comment, of the command that wrote a platform file; that command may replace it.
 WRITTEN_BY_NEW: Final = "written by tisim platform new"
 WRITTEN_BY_CALIBRATE: Final = "written by tisim calibrate"
 
-#: Properties of the outermost zone with this in front are options: those that SimGrid, which ends
-#: at an option of ``<config>`` that it does not know, does not have.
+#: Properties of the outermost zone with this prefix are options that SimGrid lacks: SimGrid stops
+#: at an unknown option in ``<config>``.
 OPTION: Final = "tisim/config/"
 
-# The core counts the cores of a host in 32 bits.
+# The core stores the number of cores of a host in 32 bits.
 _MOST_CORES: Final = 2**31
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 @dataclass(slots=True)
 class Node:
-    """One element, in the words of version 4.1.
+    """One element, in the vocabulary of version 4.1.
 
     Attributes
     ----------
     attributes
-        Every attribute that has a value or a default. Quantities are numbers in SI units, whether a
-        file or Python gives them.
+        All attributes with a value or a default. Quantities are numbers in SI units, whether
+        they come from a file or from Python.
     file, line
-        Where it stands, which no comparison looks at; None if Python made it.
+        Place in the file, ignored in comparisons; None if created in Python.
     children, text
-        What it holds.
+        Its content.
     profile
-        Of a ``<trace>`` that Python made.
+        Profile of a ``<trace>`` created in Python.
     """
 
     tag: str
@@ -201,21 +200,21 @@ class Node:
         return value if isinstance(value, str) else text_of(value)
 
     def number(self, attribute: str) -> float:
-        """An attribute that is a number, in SI units; 0 where it is optional and not given."""
+        """Return a numeric attribute in SI units; 0 if it is optional and absent."""
         value = self.attributes[attribute]
         assert isinstance(value, float | int), attribute
         return float(value)
 
     def error(self, message: str) -> InputError:
-        """An error about this element, with its file and line."""
+        """Return an error about this element, with its file and line."""
         return InputError(message, file=self.file, line=self.line)
 
     def warning(self, message: str) -> str:
-        """A warning about this element, with its file and line."""
+        """Return a warning about this element, with its file and line."""
         return message if self.file is None else f"{self.file}:{self.line}: {message}"
 
     def properties(self) -> dict[str, str]:
-        """The ``<prop>`` children by name; the first of a name counts, as in SimGrid."""
+        """Return the ``<prop>`` children by name; the first of a name counts, as in SimGrid."""
         found: dict[str, str] = {}
         for child in self.children:
             if child.tag == "prop":
@@ -226,7 +225,7 @@ class Node:
 def make_node(
     tag: str, attributes: Mapping[str, Value], properties: Mapping[str, str] | None = None
 ) -> Node:
-    """An element that no file has."""
+    """Return an element created in Python."""
     for name, value in attributes.items():
         if not isinstance(value, str):
             if name not in _READERS and name != "coordinates":
@@ -242,7 +241,7 @@ def make_node(
 def checked_attributes(
     written: Mapping[str, Value], tag: str, schema: Element, file: str | None, line: int | None
 ) -> dict[str, Value]:
-    """The attributes of an element in the words of version 4.1, with the defaults."""
+    """Return the attributes of an element in the vocabulary of version 4.1, with defaults."""
     values = dict(schema.defaults)
     for key, value in written.items():
         attribute = schema.attributes.get(key)
@@ -274,14 +273,14 @@ def checked_attributes(
 def refuse_unknown(
     message: str, word: str, known: Iterable[str], file: str | None, line: int | None
 ) -> NoReturn:
-    """Refuse a word, with the known one that looks like it."""
+    """Raise an error for an unknown word and suggest the most similar known one."""
     close = similar(word, known)
     hint = f"; did you mean {close[0]}?" if close else ""
     raise InputError(message + hint, file=file, line=line)
 
 
 def read_burst(node: Node) -> float:
-    """The burst of the links of an element, in bytes, from its properties; 0 if there is none."""
+    """Return the burst of an element's links, in bytes, from its properties; 0 if absent."""
     text = node.properties().get(BURST)
     return 0.0 if text is None else parse_size(text, BURST, file=node.file, line=node.line)
 
@@ -289,7 +288,7 @@ def read_burst(node: Node) -> float:
 def _number(
     values: Mapping[str, Value], name: str, tag: str, file: str | None, line: int | None
 ) -> float:
-    """The number that an attribute is; a text is kept with it."""
+    """Return the value of a numeric attribute, together with its text if it was given as text."""
     given = values[name]
     what = f"{name} of {tag} {text_of(values.get('id', ''))}".rstrip()
     try:
@@ -307,7 +306,7 @@ def _number(
 
 
 def _of_python(given: object, name: str, what: str) -> float:
-    """A number that Python gives."""
+    """Return a number given in Python."""
     if name == "core":
         return _cores(given, what)
     try:
@@ -321,12 +320,12 @@ def _of_python(given: object, name: str, what: str) -> float:
     return number
 
 
-# A list of two speeds, the first of which would be below 1,000 flop/s and has no unit.
+# Two speeds, the first below 1,000 flop/s and without a unit: probably a decimal comma.
 _DECIMAL_COMMA = re.compile(r"\s*(\d{1,3}),(\d+\s*[A-Za-z]+)\s*")
 
 
 def _speed(text: str, what: str, values: Mapping[str, Value]) -> float:
-    """The first speed of a list, or that of the ``pstate``, times the ``availability``."""
+    """Return the speed of the ``pstate`` (default: the first) times the ``availability``."""
     if (decimal := _DECIMAL_COMMA.fullmatch(text)) is not None:
         raise InputError(
             f"{what}: {text!r} would be the list of the speeds {decimal[1]}f and {decimal[2]}; "
@@ -371,7 +370,7 @@ _READERS: Final[Mapping[str, Callable[[str, str], float]]] = {
     **dict.fromkeys(("lat", "latency", "bb_lat", "loopback_lat"), parse_time),
 }
 _OPTIONAL: Final = frozenset({"bb_bw", "bb_lat", "loopback_bw", "loopback_lat", "limiter_link"})
-# A backbone or a loopback of no bandwidth is one that is not there.
+# A backbone or loopback with zero bandwidth is absent.
 _POSITIVE: Final = frozenset(
     {"speed", "bw", "bandwidth", "bw_in", "bw_out", "read_bw", "write_bw", "limiter_link"}
 )

@@ -1,4 +1,4 @@
-"""Reads and makes ``<route>``, ``<zoneRoute>`` and the bypasses."""
+"""Reads and creates ``<route>``, ``<zoneRoute>`` and bypass elements."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _T = TypeVar("_T")
 
 
 class _Hops(NamedTuple):
-    """The links of a route and those of the way back."""
+    """The links of a route and of its reverse route."""
 
     there: tuple[int, ...]
     back: tuple[int, ...]
 
 
 def add_route(topology: Topology, zone: Zone, node: Node) -> None:
-    """Declare a route between two hosts or two zones of a zone."""
+    """Declare a route between two hosts or two zones in a zone."""
     src, dst = _end(topology, zone, node, "src"), _end(topology, zone, node, "dst")
     gateways = _gateways(topology, zone, node, src, dst)
     hops = _hops(topology, node)
@@ -56,7 +56,7 @@ def add_route(topology: Topology, zone: Zone, node: Node) -> None:
 
 
 def add_bypass(topology: Topology, zone: Zone, node: Node) -> None:
-    """Declare a route that replaces those that the zones would find."""
+    """Declare a route that overrides the one that the zones would compute."""
     src, dst = _point(topology, node, "src"), _point(topology, node, "dst")
     hops = _hops(topology, node)
     gw_src = gw_dst = None
@@ -92,7 +92,7 @@ def _point(topology: Topology, node: Node, attribute: str) -> Point:
 
 
 def _end(topology: Topology, zone: Zone, node: Node, attribute: str) -> int:
-    """The vertex of this zone at one end of a route."""
+    """Return the vertex of this zone at one end of a route."""
     holder, local = _point(topology, node, attribute)
     if holder is not zone:
         raise node.error(
@@ -103,7 +103,7 @@ def _end(topology: Topology, zone: Zone, node: Node, attribute: str) -> int:
 
 
 def _inner_zone(zone: Zone, node: Node, point: Point, attribute: str) -> Zone:
-    """The zone that a point stands for."""
+    """Return the zone that a point represents."""
     holder, local = point
     if not holder.children:
         raise node.error(f"{attribute}={node[attribute]!r} of a <{node.tag}> must be a zone")
@@ -172,7 +172,7 @@ def route_node(
     gateways: tuple[str, str] | None = None,
     symmetrical: bool | None = None,
 ) -> Node:
-    """A route or a bypass; None stands for attributes that its element does not have."""
+    """Return a route or bypass element; None for attributes that the element lacks."""
     attributes = {"src": src, "dst": dst}
     if gateways is not None:
         first, last = pair_of(gateways, "gateways are two names")
@@ -186,7 +186,7 @@ def route_node(
 
 
 def _hops_of(links: Sequence[Hop]) -> Iterator[tuple[str, str]]:
-    """The links of a route, each with its direction."""
+    """Yield the links of a route, each with its direction."""
     for hop in listed(links, "links"):
         if isinstance(hop, str):
             yield hop, "NONE"
@@ -195,14 +195,14 @@ def _hops_of(links: Sequence[Hop]) -> Iterator[tuple[str, str]]:
 
 
 def pair_of(given: Sequence[_T], what: str) -> tuple[_T, _T]:
-    """Two values; `what` says so in the message of an error."""
+    """Return two values; `what` is the start of the error message."""
     if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 2:
         raise InputError(f"{what}, not {given!r}")
     return given[0], given[1]
 
 
 def listed(given: Iterable[_T], what: str) -> Iterable[_T]:
-    """The elements, where several are given; text counts as one."""
+    """Return the elements of a list; text is not accepted as a list."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InputError(f"{what} must be a list, not {given!r}")
     return given

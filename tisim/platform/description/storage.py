@@ -1,4 +1,4 @@
-"""Disks and file systems that properties describe: SimGrid ignores these."""
+"""Disks and file systems described by properties, which SimGrid ignores."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tisim.platform.disks import DiskTable
     from tisim.platform.topology import Topology
 
-#: The property of a host, or of a cluster, that gives each host a disk:
+#: Property of a host or cluster that gives each host a disk:
 #: ``read=2GBps,write=1GBps,mount=/scratch,size=1TB``. SimGrid ignores it.
 DISK: Final = "tisim/disk"
 
@@ -31,13 +31,13 @@ _PROPERTIES: Final = {"mount": MOUNT, "size": SIZE}
 
 
 def add_disks(disks: DiskTable, node: Node, hosts: Iterable[int]) -> None:
-    """Add a disk as a ``<disk>`` element describes it to each of the hosts."""
+    """Add the disk of a ``<disk>`` element to each of the hosts."""
     for host in hosts:
         disks.add(host, node)
 
 
 def described_disk(node: Node) -> Node | None:
-    """The ``<disk>`` that the property of a host or cluster stands for; None: it has none."""
+    """Return the ``<disk>`` described by a property of a host or cluster; None if absent."""
     text = node.properties().get(DISK)
     if text is None:
         return None
@@ -50,7 +50,7 @@ def described_disk(node: Node) -> Node | None:
 
 
 def disk_of_text(text: str) -> Node:
-    """The ``<disk>`` that words such as ``read=2GBps,write=1GBps,mount=/scratch`` stand for."""
+    """Return the ``<disk>`` described by text such as ``read=2GBps,write=1GBps,mount=/scratch``."""
     attributes, properties = {"id": "disk"}, {}
     for part in text.split(","):
         word, equals, value = (piece.strip() for piece in part.partition("="))
@@ -69,13 +69,13 @@ def disk_of_text(text: str) -> Node:
     return make_node("disk", attributes, properties)
 
 
-#: The beginning of the property of a zone that describes a file system; its name follows:
+#: Prefix of the property of a zone that describes a file system, followed by its name:
 #: ``tisim/file-system/scratch``.
 FILE_SYSTEM: Final = "tisim/file-system/"
 
-# Defaults of a file system. Stripes: Lustre's lov stripe_size and
-# stripe_count; requests and window: its osc max_pages_per_rpc and max_rpcs_in_flight. NFS: the
-# largest rsize and wsize of Linux's client, and the slots of a session of version 4.1.
+# Defaults of a file system. Striped: stripe and count are Lustre's lov stripe_size and
+# stripe_count, request and window its osc max_pages_per_rpc and max_rpcs_in_flight. NFS: the
+# maximum rsize and wsize of Linux's client, and the session slots of version 4.1.
 _DEFAULTS: Final[Mapping[str, Mapping[str, str]]] = {
     STRIPED: {"stripe": "1MiB", "count": "1", "request": "4MiB", "window": "8"},
     NFS: {"stripe": "1MiB", "count": "1", "request": "1MiB", "window": "64"},
@@ -95,13 +95,13 @@ PFS_WORDS: Final = (
     *("server-cache", "server-cache-rate"),
 )
 _WORDS: Final = ("type", "disk", "metadata", *PFS_WORDS)
-# Bytes: the core multiplies them with numbers of servers in 64 bits.
+# Bytes; limited because the core multiplies them by numbers of servers in 64 bits.
 _MOST_BYTES_IN_A_ROW: Final = 2**40
 _MOST_BYTES_OF_A_CACHE: Final = 2**53
 
 
 def read_words(text: str, known: tuple[str, ...], what: str) -> dict[str, str]:
-    """The words ``WORD=VALUE`` of a line, with commas between them."""
+    """Parse a line of comma-separated ``WORD=VALUE`` items."""
     words: dict[str, str] = {}
     for part in text.split(","):
         word, equals, value = (piece.strip() for piece in part.partition("="))
@@ -115,7 +115,7 @@ def read_words(text: str, known: tuple[str, ...], what: str) -> dict[str, str]:
 
 
 def refuse_file_system(node: Node) -> None:
-    """Refuse a file system where no zone is."""
+    """Raise an error if an element other than a zone describes a file system."""
     for name in node.properties():
         if name.startswith(FILE_SYSTEM):
             raise node.error(f"the property {name} stands in a <zone>, not in a <{node.tag}>")
@@ -138,7 +138,7 @@ def add_file_systems(topology: Topology, node: Node) -> None:
 
 
 class _FileSystemReader:
-    """Reads the line of one file system."""
+    """Parses the line of one file system."""
 
     def __init__(self, topology: Topology, name: str, text: str) -> None:
         self._topology = topology
@@ -154,7 +154,7 @@ class _FileSystemReader:
         self._rates = self._read_rates(words)
 
     def read(self) -> FileSystem:
-        """The file system."""
+        """Return the file system."""
         words = self._words
         hosts = self._hosts("servers")
         if self._type == NFS and len(hosts) > 1:
@@ -186,7 +186,7 @@ class _FileSystemReader:
         )
 
     def _read_rates(self, words: Mapping[str, str]) -> tuple[float, float] | None:
-        """Rates of its own disks, bytes/s, for reads and writes; None: those of the servers."""
+        """Return the file system's own disk rates (bytes/s) for reads and writes, or None."""
         if "read" not in words and "write" not in words:
             return None
         if "read" not in words or "write" not in words or "disk" in words:
@@ -200,7 +200,7 @@ class _FileSystemReader:
         return read, write
 
     def _hosts(self, word: str) -> list[int]:
-        """The hosts that a word names: names and patterns with blanks between them."""
+        """Return the hosts of a word's value: names and patterns separated by blanks."""
         topology = self._topology
         found: dict[int, None] = {}
         for pattern in self._words[word].split():
@@ -222,7 +222,7 @@ class _FileSystemReader:
         return [index for index, name in names if fnmatchcase(name, pattern)]
 
     def _numbered(self, pattern: str) -> Iterator[int]:
-        """The hosts of a pattern such as ``node-{8-15}``."""
+        """Yield the hosts of a pattern such as ``node-{8-15}``."""
         before, _, rest = pattern.partition("{")
         numbers, _, after = rest.partition("}")
         try:
@@ -237,7 +237,7 @@ class _FileSystemReader:
             yield index
 
     def _disk(self, host: int) -> int:
-        """The disk of a server that the file system lies on."""
+        """Return the index of the server's disk that stores the file system."""
         if self._rates is not None:
             return self._add_disk(host, self._name, self._rates)
         wanted = self._words.get("disk")
@@ -256,7 +256,7 @@ class _FileSystemReader:
         return self._topology.disks.disks[-1].index
 
     def _buffers(self, hosts: list[int]) -> tuple[int, ...]:
-        """The disks that are the caches of servers."""
+        """Return the disks that model the servers' caches."""
         text = self._words.get("server-cache-rate")
         if text is None:
             return ()
@@ -290,7 +290,7 @@ class _FileSystemReader:
         return size
 
     def _rate(self) -> float:
-        """Operations a second."""
+        """Return the metadata rate in operations per second."""
 
         def read(text: str) -> float:
             try:

@@ -1,4 +1,4 @@
-"""Writes a platform as XML with its present numbers; reading it makes the same platform again."""
+"""Writes a platform as XML with its current numbers; reading it gives the same platform."""
 
 from __future__ import annotations
 
@@ -61,29 +61,29 @@ class Numbers:
         self._links = [resources.buffer(f"link_{name}") for name in LINK_COLUMNS]
 
     def host(self, index: int) -> HostNow:
-        """The numbers of a host."""
+        """Return the numbers of a host."""
         return HostNow(self._speeds[index], self._cores[index])
 
     def link(self, index: int) -> LinkNow:
-        """The numbers of a link."""
+        """Return the numbers of a link."""
         return LinkNow(*(column[index] for column in self._links))
 
     def hosts(self, first: int, count: int) -> set[HostNow]:
-        """The different numbers of consecutive hosts."""
+        """Return the distinct numbers of consecutive hosts."""
         return {self.host(index) for index in range(first, first + count)}
 
     def links(self, first: int, count: int) -> list[LinkNow]:
-        """The numbers of consecutive links."""
+        """Return the numbers of consecutive links."""
         return [self.link(index) for index in range(first, first + count)]
 
     def host_index(self, name: str) -> int:
-        """The index of a host that the platform has."""
+        """Return the index of a host that the platform has."""
         index = self.topology.hosts.find(name)
         assert index is not None, name
         return index
 
     def link_index(self, name: str) -> int:
-        """The index of a link that the platform has; the upward half of a SPLITDUPLEX one."""
+        """Return the index of an existing link; the upward half of a SPLITDUPLEX one."""
         index = self.topology.links.find(name)
         if index is None:
             index = self.topology.links.find_split(name)
@@ -91,14 +91,14 @@ class Numbers:
         return index
 
     def host_node(self, index: int, properties: Mapping[str, str] | None = None) -> Node:
-        """A host as an element of its own."""
+        """Return a ``<host>`` element for a host."""
         now = self.host(index)
         name = self.topology.hosts.name(index)
         attributes: dict[str, Value] = {"id": name, "speed": now.speed, "core": now.cores}
         return make_node("host", attributes, properties)
 
     def link_node(self, index: int, properties: Mapping[str, str] | None = None) -> Node:
-        """A link, or half of a SPLITDUPLEX one, as an element of its own."""
+        """Return a ``<link>`` element for a link or one half of a SPLITDUPLEX link."""
         now = self.link(index)
         attributes: dict[str, Value] = {
             "id": self.topology.links.name(index),
@@ -111,7 +111,7 @@ class Numbers:
         return make_node("link", attributes, properties)
 
 
-# The attributes of a cluster that give bandwidth and latency of its kinds of links.
+# Attributes of a cluster that hold the bandwidth and latency of each kind of link.
 _ATTRIBUTES = {
     "link": ("bw", "lat"),
     "loopback": ("loopback_bw", "loopback_lat"),
@@ -121,7 +121,7 @@ _ATTRIBUTES = {
 
 
 def short_cluster(node: Node, zone: ClusterZone, numbers: Numbers) -> Node | None:
-    """The element of a cluster with its present numbers; None if it cannot give them."""
+    """Return a cluster's element with the current numbers; None if it cannot express them."""
     hosts = numbers.hosts(zone.first_host, zone.hosts)
     if len(hosts) > 1:
         return None
@@ -150,7 +150,7 @@ def short_cluster(node: Node, zone: ClusterZone, numbers: Numbers) -> Node | Non
 
 
 def short_cabinet(node: Node, numbers: Numbers) -> Node | None:
-    """The element of a cabinet with its present numbers; None if it cannot give them."""
+    """Return a cabinet's element with the current numbers; None if it cannot express them."""
     names = cabinet_hosts(node)
     hosts = {numbers.host(numbers.host_index(name)) for name in names}
     links = {
@@ -165,7 +165,7 @@ def short_cabinet(node: Node, numbers: Numbers) -> Node | None:
 
 
 def short_peer(node: Node, numbers: Numbers) -> Node:
-    """The element of a peer with its present numbers."""
+    """Return a peer's element with the current numbers."""
     name = node["id"]
     host = numbers.host(numbers.host_index(name))
     up = numbers.link(numbers.link_index(f"link_{name}_UP"))
@@ -181,12 +181,12 @@ def short_peer(node: Node, numbers: Numbers) -> Node:
 
 
 def alike(links: Sequence[LinkNow]) -> bool:
-    """True if one SPLITDUPLEX link can describe both halves: equal numbers, and SHARED."""
+    """Return True if one SPLITDUPLEX link can describe both halves: equal numbers and SHARED."""
     return len(set(links)) == 1 and not links[0].fatpipe
 
 
 def _changed_host(node: Node, now: HostNow) -> dict[str, Value]:
-    """The attributes of a host or cluster whose hosts have other numbers now."""
+    """Return the changed attributes of a host or cluster whose hosts have new numbers."""
     changed: dict[str, Value] = {}
     if now.speed != node.number("speed"):
         changed = {"speed": now.speed, "pstate": "0", "availability": "1"}
@@ -199,12 +199,12 @@ def _with(node: Node, changes: Mapping[str, Value]) -> Node:
     return dataclasses.replace(node, attributes={**node.attributes, **changes})
 
 
-# A file of more routes than this would be some 50 MB.
+# Maximum number of routes in a file: some 50 MB.
 _MOST_ROUTES = 100_000
 
 
 def long_cabinet(node: Node, numbers: Numbers) -> Iterator[Node]:
-    """The hosts and links of a cabinet."""
+    """Yield the hosts and links of a cabinet."""
     for name in cabinet_hosts(node):
         up, down = (f"link_{name}_{half}" for half in ("UP", "DOWN"))
         yield numbers.host_node(numbers.host_index(name))
@@ -214,7 +214,7 @@ def long_cabinet(node: Node, numbers: Numbers) -> Iterator[Node]:
 
 
 def long_cluster(node: Node, zone: ClusterZone, numbers: Numbers) -> Node:
-    """A cluster as a zone: a star where it is one, else with a route for each pair of hosts."""
+    """Return a cluster as a zone: a star if possible, else with a route per pair of hosts."""
     first, count = zone.first_link, len(zone.make_links())
     names = [numbers.topology.links.name(index) for index in range(first, first + count)]
     if len(set(names)) < count:
@@ -237,7 +237,7 @@ def long_cluster(node: Node, zone: ClusterZone, numbers: Numbers) -> Node:
 
 
 def _is_star(zone: FlatCluster, numbers: Numbers) -> bool:
-    """True if a zone with routing Cluster has the same routes as the flat cluster."""
+    """Return True if a zone with routing Cluster has the same routes as the flat cluster."""
     shared = not any(numbers.link(index).fatpipe for index in zone.backbone_links)
     return zone.spec.limiter is None and shared
 
@@ -284,16 +284,16 @@ def _unwritable(zone: ClusterZone, why: str) -> InputError:
 _ROUTES = ("route", "zoneRoute", "bypassRoute", "bypassZoneRoute")
 _OTHER_HALF = {"UP": "DOWN", "DOWN": "UP", "NONE": "NONE"}
 _OTHER_END = {"src": "dst", "dst": "src", "gw_src": "gw_dst", "gw_dst": "gw_src"}
-# The names and routes of these depend on those that stand before them in the file.
+# Topologies whose names and routes depend on the preceding clusters in the file.
 _COUNTED = ("FAT_TREE", "DRAGONFLY")
 
 
 class Rewriter:
-    """Gives elements the numbers that a platform has now; takes them in their order.
+    """Updates elements, in order, to the current numbers of a platform.
 
-    A cluster, a cabinet or a SPLITDUPLEX link whose parts differ becomes the elements that it
-    stands for. `topology`, `resources`: what the elements came to; the numbers may have changed
-    since, unless the platform `is_as_built`.
+    A cluster, cabinet or SPLITDUPLEX link whose parts differ is replaced by the elements that it
+    represents. `topology`, `resources`: the platform built from the elements; the numbers may have
+    changed since, unless the platform `is_as_built`.
     """
 
     def __init__(self, topology: Topology, resources: Resources, is_as_built: bool) -> None:
@@ -301,13 +301,13 @@ class Rewriter:
         self._numbers = Numbers(topology, resources)
         zones = [] if topology.root is None else topology.root.walk()
         self._clusters = {zone.name: zone for zone in zones if isinstance(zone, ClusterZone)}
-        # SPLITDUPLEX links that are written as two links.
+        # SPLITDUPLEX links written as two links.
         self._halved: set[str] = set()
-        # Topologies of which a cluster is written as a zone.
+        # Topologies with a cluster written as a zone.
         self._expanded: set[str] = set()
 
     def rewritten(self, node: Node) -> Iterator[Node]:
-        """The elements that replace an element; profiles are left out."""
+        """Yield the elements that replace an element; profiles are omitted."""
         if node.tag in _ROUTES:
             yield from self._routes(node)
             return
@@ -384,7 +384,7 @@ class Rewriter:
         yield _with(node, changed)
 
     def _routes(self, node: Node) -> Iterator[Node]:
-        """A route, in both directions where halves of links are links of their own now."""
+        """Yield a route; one per direction if the halves of its links became separate links."""
         hops = [(child["id"], child["direction"]) for child in node.children]
         if not any(name in self._halved for name, direction in hops if direction != "NONE"):
             yield node
@@ -424,10 +424,10 @@ def write_xml(
     resources: Resources,
     profiles: Sequence[ResourceProfile],
 ) -> str:
-    """The text of a platform file.
+    """Return the text of a platform file.
 
-    `description` is the elements of the platform. `topology`, `resources`, `profiles`: what they
-    came to; the numbers may have changed since.
+    `description`: the elements of the platform. `topology`, `resources`, `profiles`: the platform
+    built from them; the numbers may have changed since.
     """
     is_as_built = not profiles and _same_numbers(resources, topology.declared_numbers())
     rewriter = Rewriter(topology, resources, is_as_built)
@@ -438,7 +438,7 @@ def write_xml(
     lines += _profile_lines(profiles, topology)
     text = "\n".join([*lines, "</platform>", ""])
     read = parse_document(text.encode(), "the platform as it is written").root
-    # The elements that a platform was made of make it again.
+    # Reading back the platform's own elements gives the same platform.
     is_same = is_as_built and read.children == description.children
     if not (is_same or _describes(read, topology, resources, profiles)):
         raise InputError(
@@ -492,7 +492,7 @@ def _profile_lines(profiles: Sequence[ResourceProfile], topology: Topology) -> I
 def _describes(
     root: Node, topology: Topology, resources: Resources, profiles: Sequence[ResourceProfile]
 ) -> bool:
-    """True if the elements of a document describe the same hosts, links and profiles."""
+    """Return True if the elements of a document describe the same hosts, links and profiles."""
     elements = Elements()
     for node in root.children:
         elements.add(node)
@@ -504,7 +504,7 @@ def _describes(
 
 
 def _content(numbers: Numbers, profiles: Sequence[ResourceProfile]) -> tuple[object, ...]:
-    """Hosts in their order, links by name, and profiles of both."""
+    """Return the hosts in order, the links by name, and the profiles of both."""
     hosts, links = numbers.topology.hosts, numbers.topology.links
     named_links = sorted(
         (name, numbers.link(index))

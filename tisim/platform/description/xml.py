@@ -1,8 +1,8 @@
 """Reads the XML of platform and deployment files into plain nodes.
 
 The parser is Expat, which loads quickly. Nothing is fetched, no entity is expanded and no DTD is
-loaded. The nodes that come out have the
-words of version 4.1, every attribute that has a default, and their place in the file.
+loaded. The resulting nodes use the vocabulary of version 4.1, have every attribute with a
+default, and record their place in the file.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from tisim.support.reading import read_input
 
 _OLDEST, _NEWEST = 3.0, 4.1
 _MOST_DEPTH: Final = 256
-_UNDEFINED_ENTITY: Final = 11  # the parser's number of this error
+_UNDEFINED_ENTITY: Final = 11  # Expat's code of this error
 _ENTITY = re.compile(rb"&(?!#|(?:lt|gt|amp|apos|quot);)([^;\s]+);")
 # Bytes allowed before the first element: byte order marks, zero bytes of UTF-16, white space.
 _BEFORE_XML = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"
-# Bytes of a file that is not XML that a message quotes.
+# Maximum number of bytes quoted in a message about a file that is not XML.
 _MOST_SHOWN = 40
-# Characters to escape in an attribute's value between double quotes.
+# Characters to escape in a double-quoted attribute value.
 _ESCAPED = str.maketrans(
     {"&": "&amp;", "<": "&lt;", '"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 )
@@ -41,13 +41,13 @@ _PROLOG = re.compile(rb"^\s*(<\?xml[^>]*\?>)?\s*(<!DOCTYPE[^>\[]*>)?")
 
 
 def quoted(value: str) -> str:
-    """A value of an attribute as it is written: what `xml.sax.saxutils` has loads much of HTTP."""
+    """Return an escaped, quoted attribute value; importing `xml.sax.saxutils` is slow."""
     return f'"{value.translate(_ESCAPED)}"'
 
 
 @dataclass(slots=True)
 class Document:
-    """A whole file: its root element, its version and what is worth a warning."""
+    """A complete file: its root element, version and warnings."""
 
     root: Node
     version: float
@@ -68,7 +68,7 @@ def parse_document(data: bytes, file: str) -> Document:
 
 
 def read_fragment(path: str | os.PathLike[str], warnings: list[str]) -> list[Node]:
-    """Read a file that an ``<include>`` names: elements without a common root, or a platform."""
+    """Read a file named by an ``<include>``: elements without a common root, or a platform."""
     file = os.fspath(path)
     data = read_input(file)
     body = _PROLOG.sub(lambda prolog: re.sub(rb"[^\n]", b" ", prolog.group()), data)
@@ -80,7 +80,7 @@ def read_fragment(path: str | os.PathLike[str], warnings: list[str]) -> list[Nod
 
 
 def _refuse_entities(data: bytes, file: str) -> None:
-    # UTF-16 has a zero byte in each of these letters.
+    # UTF-16 has a zero byte next to each of these letters.
     at = data.replace(b"\0", b"").find(b"<!ENTITY")
     if at >= 0:
         raise InputError(
@@ -91,9 +91,9 @@ def _refuse_entities(data: bytes, file: str) -> None:
 
 
 class _Reader:
-    """Makes nodes of what the parser finds, in the words of version 4.1.
+    """Builds nodes from parser events, in the vocabulary of version 4.1.
 
-    Text is kept of ``<trace>`` only; elements that a replay does not use are left out.
+    Only the text of ``<trace>`` is kept; elements that a replay does not use are skipped.
     """
 
     def __init__(self, data: bytes, file: str, warnings: list[str]) -> None:
@@ -101,7 +101,7 @@ class _Reader:
         self._file = file
         self._warnings = warnings
         self._outermost = ""
-        # The open elements, None where they are left out, and their names as written.
+        # The open elements (None if skipped) and their names as written.
         self._open: list[tuple[Node | None, str]] = []
         self._root: Node | None = None
         self._parser = parser = ParserCreate()
@@ -113,7 +113,7 @@ class _Reader:
         parser.SkippedEntityHandler = self._refuse_entity
 
     def read(self, outermost: str) -> Node:
-        """The element around all others, which has this name."""
+        """Return the outermost element, which must have this name."""
         if not self._data.strip():
             raise InputError("the file is empty", file=self._file)
         _refuse_entities(self._data, self._file)
@@ -178,7 +178,7 @@ class _Reader:
             node.text += text
 
     def _pass_over(self, written: str, tag: str, parent: str, line: int) -> None:
-        """Leave out what a replay does not use; anything else is an error."""
+        """Skip an element that a replay does not use; raise an error for any other."""
         file = self._file
         if tag in REMOVED:
             self._warnings.append(

@@ -1,4 +1,4 @@
-"""Shapes on paper, written as SVG, or as PNG by matplotlib."""
+"""Vector shapes, written as SVG, or as PNG by matplotlib."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FONT = "Helvetica, Arial, sans-serif"
-#: Width of the edge around letters, half of which is outside of them, in points.
+#: Width of the outline around letters, half of which is outside of them, in points.
 HALO = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class Stroke:
-    """A line through points; a `curved` one has three, the middle one of which it bends towards."""
+    """A polyline; a `curved` one has three points and bends towards the middle one."""
 
     points: tuple[tuple[float, float], ...]
     colour: str
@@ -31,7 +31,7 @@ class Stroke:
 
 @dataclass(frozen=True, slots=True)
 class Disc:
-    """A circle around a point."""
+    """A circle."""
 
     x: float
     y: float
@@ -43,7 +43,7 @@ class Disc:
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """A rectangle; `x` and `y` are its upper left corner."""
+    """A rectangle; (`x`, `y`) is its upper left corner."""
 
     x: float
     y: float
@@ -57,9 +57,9 @@ class Area:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A line of text; `anchor` says which of its points is at `x`: start, middle or end.
+    """A line of text; `anchor` is the part of it that is at `x`: start, middle or end.
 
-    A `halo` is the colour of an edge around its letters, so that lines below do not cross them.
+    A `halo` is the colour of an outline around its letters that separates them from lines below.
     """
 
     x: float
@@ -77,21 +77,21 @@ Shape = Stroke | Disc | Area | Words
 
 @dataclass(slots=True)
 class Canvas:
-    """Paper: lengths are points, and y goes down. Later shapes hide earlier ones."""
+    """Drawing area: lengths are in points, y points down, and later shapes cover earlier ones."""
 
     shapes: list[Shape] = field(default_factory=list)
 
     def add(self, *shapes: Shape) -> None:
-        """Put shapes on top."""
+        """Add shapes on top."""
         self.shapes.extend(shapes)
 
     def size(self) -> tuple[float, float]:
-        """Width and height of what was drawn, from the origin, with a margin."""
+        """Return the width and height of the shapes, from the origin, plus a margin."""
         _, _, right, bottom = bounds(self.shapes)
         return right + 12, bottom + 12
 
     def svg(self) -> str:
-        """The drawing as an SVG document."""
+        """Return the drawing as an SVG document."""
         width, height = self.size()
         head = (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
@@ -102,12 +102,12 @@ class Canvas:
 
 
 def text_width(text: str, size: float = 11.0, *, bold: bool = False) -> float:
-    """About how wide a line of text is."""
+    """Estimate the width of a line of text in points."""
     return len(text) * size * (0.6 if bold else 0.54)
 
 
 def bounds(shapes: Iterable[Shape]) -> tuple[float, float, float, float]:
-    """The least and greatest x and y of shapes: left, top, right, bottom."""
+    """Return the bounding box of shapes: left, top, right, bottom."""
     corners = [_corners(shape) for shape in shapes] or [(0.0, 0.0, 0.0, 0.0)]
     lefts, tops, rights, bottoms = zip(*corners, strict=True)
     return min(lefts), min(tops), max(rights), max(bottoms)
@@ -170,7 +170,7 @@ def _titled(tag: str, attributes: str, title: str) -> str:
 
 
 def moved(shapes: list[Shape], dx: float, dy: float) -> Iterator[Shape]:
-    """The shapes, elsewhere."""
+    """Yield the shapes translated by (`dx`, `dy`)."""
     for shape in shapes:
         if isinstance(shape, Stroke):
             yield replace(shape, points=tuple((x + dx, y + dy) for x, y in shape.points))
@@ -178,7 +178,7 @@ def moved(shapes: list[Shape], dx: float, dy: float) -> Iterator[Shape]:
             yield replace(shape, x=shape.x + dx, y=shape.y + dy)
 
 
-# Pixels a point, and at most so many pixels on a side and in all.
+# Pixels per point, and maximum number of pixels per side and in total.
 _SCALE = 2.0
 _LONGEST_SIDE = 8000
 _MOST_PIXELS = 12_000_000
@@ -187,7 +187,7 @@ _ANCHORS = {"start": "left", "middle": "center", "end": "right"}
 
 
 def png(canvas: Canvas) -> bytes:
-    """The drawing as a PNG, with two pixels a point; fewer where it would be too large."""
+    """Return the drawing as a PNG with two pixels per point, fewer if it would be too large."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -207,13 +207,13 @@ def png(canvas: Canvas) -> bytes:
 
 
 def pixels_a_point(width: float, height: float) -> float:
-    """Pixels a point of a drawing of so many points, which is bounded in length and area."""
+    """Return the pixels per point of a drawing in points, bounded in side length and area."""
     longest = _LONGEST_SIDE / max(width, height)
     return min(_SCALE, longest, math.sqrt(_MOST_PIXELS / (width * height)))
 
 
 def _artist(axes: Axes, shape: Shape) -> Artist:
-    """The shape on the axes. Widths of lines and sizes of text are points there too."""
+    """Return the shape as an artist of the axes; line widths and text sizes are in points."""
     from matplotlib.patches import Circle, PathPatch, Rectangle
     from matplotlib.path import Path
     from matplotlib.patheffects import withStroke

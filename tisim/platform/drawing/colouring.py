@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class LoadClass(NamedTuple):
-    """Links whose utilisation is below `bound`, and how they are drawn."""
+    """Links with a utilisation below `bound`, and their style."""
 
     bound: float
     colour: str
     width: float
 
 
-#: From idle to busy. The colours are darker from class to class, in grey too.
+#: From idle to busy. The colours get darker from class to class, also in greyscale.
 CLASSES = (
     LoadClass(0.0, "#BEBEBE", 0.7),
     LoadClass(0.01, "#A9C6E3", 1.0),
@@ -41,7 +41,7 @@ CLASSES = (
 
 
 def class_of(utilisation: float) -> LoadClass:
-    """The class of a link that is used so much."""
+    """Return the class of a link with this utilisation."""
     if utilisation <= 0:
         return CLASSES[0]
     return next(one for one in CLASSES[1:] if utilisation < one.bound)
@@ -50,12 +50,12 @@ def class_of(utilisation: float) -> LoadClass:
 class RunLoad:
     """The utilisation of each link in a run, and the ranks on each host.
 
-    `platform` is the platform of the run. `links`: name and mean utilisation (1: all of the
-    bandwidth all the time) of each used link. `hosts`: name of the host of each rank. `source` is
-    the file that this comes from, for messages. `span`: of what the load is the mean, for the
-    legend. `utilisation`: of each link of the platform; shape (links,). `ranks` is the ranks on
-    each host that has any, by index of the host. Raises an `InputError` if the platform lacks one
-    of the links or hosts.
+    `platform`: the platform of the run. `links`: name and mean utilisation (1: full bandwidth
+    all the time) of each used link. `hosts`: name of the host of each rank. `source`: the file
+    that contains them, for messages. `span`: the period over which the load is averaged, for the
+    legend. `utilisation`: of each link of the platform; shape (links,). `ranks`: the ranks of
+    each host with ranks, by host index. Raises an `InputError` if the platform lacks one of the
+    links or hosts.
     """
 
     def __init__(
@@ -91,22 +91,22 @@ def _other_platform(
     )
 
 
-# Okabe and Ito's colours, which colour-blind readers tell apart.
+# Okabe and Ito's colours, which colour-blind readers can distinguish.
 _HOST_FILL, _IDLE_FILL, _SWITCH_FILL = "#0072B2", "#FFFFFF", "#333333"
 _LINE = "#71808F"
 _BOX_FILL, _SWITCHES_FILL = "#CFE3F1", "#DDDDDD"
 _BANDWIDTHS = 6
 _BUSY, _BUSY_SCALE, _IDLE_SCALE = 0.05, 0.75, 0.45
-# Points; finer lines cannot be seen.
+# Points; thinner lines are invisible.
 _FINEST = 0.25
 _LISTED_RANKS = 8
 _LEGEND_STEP = 17.0
 
 
 class Colouring:
-    """Looks of what is drawn.
+    """Colours, widths and tooltips of the drawn items.
 
-    `load`: what a run did there; None: links are drawn by their bandwidth.
+    `load`: the load of a run; None: links are drawn by their bandwidth.
     """
 
     def __init__(self, platform: Platform, load: RunLoad | None) -> None:
@@ -117,14 +117,14 @@ class Colouring:
         own = np.arange(len(bandwidths)) != loopback
         self._most = float(bandwidths[own].max(initial=0.0)) or 1.0
         self._drawn: set[float] = set()
-        # Scale of the widest lines, which those of the legend have too.
+        # Scale of the widest lines, also used in the legend.
         self._scale = 0.0
         self._merged = False
         self._is_used = [False, False]
         self._has_boxes = False
 
     def cable(self, links: Integers, scale: float = 1.0) -> tuple[str, float, str]:
-        """Colour, width (times `scale`) and tooltip of a line that stands for some links."""
+        """Return colour, width (times `scale`) and tooltip of a line that represents some links."""
         numbers = self._platform.resources
         bandwidths = numbers.link_bandwidth[links]
         low, high = float(bandwidths.min()), float(bandwidths.max())
@@ -148,25 +148,25 @@ class Colouring:
         title += f"; mean load {use[worst]:.1%}"
         if len(links) > 1:
             title += f" on the busiest, {name(int(links[worst]))}, {use.mean():.1%} on average"
-        # Few lines are busy: they may be heavy among many.
+        # Busy lines are few: they can be wide even among many lines.
         least = _BUSY_SCALE if use[worst] >= _BUSY else _IDLE_SCALE
         return look.colour, look.width * max(scale, least), title
 
     def _width(self, bandwidth: float) -> float:
-        """Points of a line: half the width for a tenth of the bandwidth."""
+        """Return the line width in points, which halves with every tenth of the bandwidth."""
         return float(max(2.4 * (bandwidth / self._most) ** 0.3, 0.4))
 
     def rank_of_load(self, links: Integers) -> float:
-        """Sort key of lines, so that the busiest are drawn last."""
+        """Sort key of lines: the busiest are drawn last."""
         if self._load is None or not len(links):
             return 0.0
         return float(self._load.utilisation[links].max())
 
     def item(self, item: Item, hosts: Sequence[int], inner: Integers, name: str) -> list[Shape]:
-        """The shapes of an item.
+        """Return the shapes of an item.
 
-        `item` is where it is. `hosts` is the hosts that it stands for, by index in the platform.
-        `inner`: links inside it. `name`: of a single host or switch.
+        `item`: its position. `hosts`: the hosts that it represents, by index in the platform.
+        `inner`: links inside it. `name`: name of a single host or switch.
         """
         if not item.width:
             if hosts:
@@ -227,7 +227,7 @@ class Colouring:
         return _BOX_FILL if used else _IDLE_FILL
 
     def legend(self, canvas: Canvas, y: float, notes: Sequence[str]) -> None:
-        """Draw what colours and widths mean, below the picture."""
+        """Draw the legend of colours and widths below the picture."""
         if self._load is None:
             self._legend_of_bandwidths(canvas, y)
         else:
@@ -289,7 +289,7 @@ class Colouring:
 
 
 def ranks_text(ranks: Sequence[int]) -> str:
-    """The ranks of a host in words: ``rank 3``, ``ranks 0 to 7``, ``ranks 0, 4, 8``."""
+    """Return the ranks of a host as text: ``rank 3``, ``ranks 0 to 7``, ``ranks 0, 4, 8``."""
     if not ranks:
         return "no ranks"
     if len(ranks) == 1:

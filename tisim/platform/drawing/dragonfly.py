@@ -1,4 +1,4 @@
-"""Dragonflies, drawn as groups on a circle, each with its chassis as rows of routers."""
+"""Dragonflies, drawn as groups on a circle, with chassis as rows of routers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tisim.platform.drawing.canvas import Area, Shape, Words
 from tisim.platform.drawing.layout import HOST, SWITCH, Cable, Item, Layout
 from tisim.platform.zones.dragonfly import DragonflyCluster
 
-# With more hosts than this they are not drawn one by one, with more routers than that neither.
+# Maximum numbers of hosts and of routers that are drawn individually.
 _HOSTS, _ROUTERS = 1200, 600
 _DOT = 2 * HOST + 1.5
 _PAD = 14.0
@@ -20,10 +20,10 @@ _BESIDE = 13.0
 
 
 def draw_dragonfly(zone: DragonflyCluster) -> Layout:
-    """Groups on a circle. In each, a row is a chassis, with its routers and their hosts.
+    """Draw groups on a circle; each row of a group is a chassis with its routers and hosts.
 
-    Hosts become a part of their router where there are many, routers one of their chassis, and
-    chassis one of their group.
+    If there are too many, hosts are merged into their router, routers into their chassis, and
+    chassis into their group.
     """
     return _Groups(zone).layout()
 
@@ -33,7 +33,7 @@ class _Groups:
         self._zone = zone
         shape = self._shape = zone.shape
         self._dots = zone.hosts <= _HOSTS
-        #: Routers that become one item, and items in a row and rows in a group.
+        #: Number of routers per item, items per row and rows per group.
         self._merged = 1
         self._columns, self._rows = shape.blades, shape.chassis
         if shape.routers > _ROUTERS:
@@ -45,10 +45,10 @@ class _Groups:
         if self._merged > 1:
             self._step, self._row = 74.0, 30.0
         else:
-            # Right of the hosts go the cables to the routers of other chassis.
+            # The cables to routers of other chassis run to the right of the hosts.
             beside = _BESIDE if self._rows > 1 else 5
             self._step = max(self._beside * _DOT + beside, 18.0)
-            # Arcs above a row: the cables between the routers of a chassis.
+            # Space above a row for arcs: the cables between the routers of a chassis.
             self._arcs = 10 + 2.2 * min(self._columns, 8)
             self._row = self._arcs + 2 * SWITCH + dots + 8
         self._width = self._columns * self._step + 2 * _PAD
@@ -93,7 +93,7 @@ class _Groups:
         )
 
     def _corners(self) -> list[tuple[float, float]]:
-        """The upper left corners of the groups."""
+        """Return the upper left corners of the groups."""
         groups = self._shape.groups
         if groups <= 2:
             return [(group * 1.3 * self._width, 0.0) for group in range(groups)]

@@ -11,22 +11,22 @@ from tisim.platform.drawing.canvas import Shape, Words, text_width
 from tisim.platform.drawing.layout import HOST, Cable, Item, Layout
 from tisim.platform.zones.fattree import FatTreeCluster
 
-# Hosts are drawn one by one up to this number, items of one level up to that; with more cables
-# between two levels than that, the switches of a part of the tree become one box.
+# Maximum number of individually drawn hosts, of items per level, and of cables between two levels;
+# beyond these, the switches of a subtree are merged into one box.
 _HOSTS, _ITEMS, _CABLES = 2048, 128, 1500
 _PAPER = 1400.0
-# Hosts stand in one row if it is no wider than this, so that trees of 64 hosts fit a page.
+# Maximum width of a single row of hosts: trees of 64 hosts fit a page.
 _ROW = 480.0
 _DOT = 2 * HOST + 2
-# Between two levels: points, and part of the width of the picture.
+# Distance of two levels: minimum in points, and fraction of the width of the picture.
 _LEVEL, _STEEP = 110.0, 0.09
 _BOX = 26.0
 
 
 def draw_fat_tree(zone: FatTreeCluster) -> Layout:
-    """Hosts at the bottom, and above them the switches of each level.
+    """Draw the hosts at the bottom and the switches of each level above them.
 
-    Parts of the tree that are too many to be drawn become a box each.
+    Subtrees that are too many to draw individually are merged into one box each.
     """
     return _Levels(zone).layout()
 
@@ -36,7 +36,7 @@ class _Levels:
         self._zone = zone
         shape = zone.shape
         self._top = len(shape.children)
-        # Parts of the tree up to each level, and the nodes of that level in each.
+        # Number of subtrees up to each level, and number of nodes of that level in each subtree.
         self._parts = [math.prod(shape.children[level:]) for level in range(self._top + 1)]
         self._width = [math.prod(shape.parents[:level]) for level in range(self._top + 1)]
         self._base = next(level for level in range(1, self._top + 1) if self._fits(level))
@@ -53,7 +53,7 @@ class _Levels:
         return level == self._top or self._parts[level] <= _ITEMS
 
     def _grid(self) -> tuple[int, float]:
-        """Hosts side by side below a switch of the base level, and the width of a part there."""
+        """Return the hosts per row below a base-level switch, and the width of a subtree there."""
         parts = self._parts[self._base]
         if not self._dots:
             return 1, max(14.0, min(90.0, _PAPER / parts))
@@ -77,14 +77,14 @@ class _Levels:
         return Layout(items, self._item_of, foreground=captions, route=_cable)
 
     def _hosts(self, y: float) -> int:
-        """Place the hosts, or what stands for them; returns the number of the next vertex."""
+        """Place the hosts, or boxes that represent them; return the number of the next vertex."""
         zone, parts = self._zone, self._parts[self._base]
         each = zone.hosts // parts
         if self._dots:
             for host in range(zone.hosts):
                 part, place = divmod(host, each)
                 row, column = divmod(place, self._columns)
-                # Every other row stands between the hosts above it, so that cables reach it.
+                # Every other row is shifted by half a step, so that cables can reach it.
                 x = part * self._column + (column + 0.5 + row % 2 / 2) * _DOT + 3
                 self._items.append(Item(x, y + row * _DOT))
             self._item_of[: zone.hosts] = np.arange(zone.hosts)
@@ -143,7 +143,7 @@ class _Levels:
 
 
 def _cable(items: Sequence[Item], one: int, other: int) -> Cable:
-    """From the lower side of the upper item to the upper side of the lower one."""
+    """Return a cable from the lower edge of the upper item to the upper edge of the lower one."""
     lower, upper = sorted((items[one], items[other]), key=lambda item: -item.y)
     start = (lower.x, lower.y - lower.height / 2)
     return Cable(((start, (upper.x, upper.y + upper.height / 2)),))

@@ -1,4 +1,4 @@
-"""Where the hosts and switches of a cluster are on paper, several as one item if there are many."""
+"""Positions of a cluster's hosts and switches, merged into items if there are many."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ SWITCH, HOST = 4.5, 3.5
 
 
 class Item(NamedTuple):
-    """One place of a drawing: a host, a switch, or several as one box.
+    """One item of a drawing: a host, a switch, or several of them as one box.
 
     Attributes
     ----------
     x, y
-        Its middle.
+        Its centre.
     width, height
-        Of a box; 0 for a single host or switch.
+        Size of a box; 0 for a single host or switch.
     switches
-        How many switches it stands for.
+        Number of switches that it represents.
     text
-        Written into a box where there is room.
+        Text in a box, if there is room.
     """
 
     x: float
@@ -46,26 +46,26 @@ class Item(NamedTuple):
 
 
 class Cable(NamedTuple):
-    """The links between two items: how it goes on paper, in one or more strokes."""
+    """The links between two items, drawn as one or more strokes."""
 
     lines: tuple[tuple[Point, ...], ...]
     curved: bool = False
 
 
 def straight(items: Sequence[Item], one: int, other: int) -> Cable:
-    """A cable from middle to middle."""
+    """Return a cable from centre to centre."""
     a, b = items[one], items[other]
     return Cable((((a.x, a.y), (b.x, b.y)),))
 
 
 @dataclass(slots=True)
 class Layout:
-    """A cluster on paper; its corner is the origin.
+    """Layout of a cluster; its corner is the origin.
 
     Attributes
     ----------
     items
-        What is drawn where.
+        The drawn items.
     item_of
         The item of each vertex of the cluster's `Wiring`: hosts first, then switches.
     background
@@ -73,9 +73,9 @@ class Layout:
     foreground
         Drawn above everything: captions.
     notes
-        How to read it.
+        Notes for the reader.
     route
-        How the cable between two items goes.
+        Function that returns the cable between two items.
     """
 
     items: list[Item]
@@ -87,7 +87,7 @@ class Layout:
 
 
 class Bundle(NamedTuple):
-    """All links between two items (or within one, if they are the same), by index."""
+    """All links between two items (or within one if they are the same), by index."""
 
     one: int
     other: int
@@ -95,7 +95,7 @@ class Bundle(NamedTuple):
 
 
 def bundles(item_of: Integers, tails: Integers, heads: Integers, links: Integers) -> list[Bundle]:
-    """The links of a wiring, put together by the items that they join."""
+    """Group the links of a wiring by the pair of items that they connect."""
     ends: NDArray[np.int64] = np.sort(np.stack([item_of[tails], item_of[heads]]), axis=0)
     order = np.lexsort((links, ends[1], ends[0]))
     ends, links = ends[:, order], links[order]
@@ -109,11 +109,11 @@ def bundles(item_of: Integers, tails: Integers, heads: Integers, links: Integers
 
 
 def strokes(cable: Cable, colour: str, width: float, title: str) -> list[Stroke]:
-    """The strokes of a cable."""
+    """Return the strokes of a cable."""
     return [Stroke(line, colour, width, title, cable.curved) for line in cable.lines]
 
 
-# With more hosts consecutive ones become one box.
+# Maximum number of individually drawn hosts; beyond, consecutive hosts are merged into boxes.
 _HOSTS = 1200
 _BOXES = 200
 _STEP, _ROW = 16.0, 26.0
@@ -122,9 +122,9 @@ _HUB = 10.0
 
 
 def draw_comb(hosts: int) -> Layout:
-    """Hosts in rows, each row on a wire to a switch at the left, which is the last vertex.
+    """Draw rows of hosts, each row wired to a switch at the left, which is the last vertex.
 
-    `hosts`: how many vertices there are beside the switch.
+    `hosts`: number of vertices excluding the switch.
     """
     each = 1 if hosts <= _HOSTS else math.ceil(hosts / _BOXES)
     count = math.ceil(hosts / each)
@@ -155,7 +155,7 @@ def draw_comb(hosts: int) -> Layout:
 
 
 def _tooth(row: float) -> Callable[[Sequence[Item], int, int], Cable]:
-    """From a host up to the wire of its row."""
+    """Route cables from a host up to the wire of its row."""
 
     def route(items: Sequence[Item], one: int, other: int) -> Cable:
         host = items[min(one, other)]

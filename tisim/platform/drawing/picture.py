@@ -1,4 +1,4 @@
-"""A whole platform on paper: zones as boxes in boxes, and what the colours mean."""
+"""Drawing of a whole platform: zones as nested boxes, and a legend."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ if TYPE_CHECKING:
     from tisim.platform.zones.base import Zone
 
 _STEP = 26.0
-# With more lines they become thinner, down to this part of their width.
+# Above this number of lines they become thinner, down to this fraction of their width.
 _HEAVY_LINES, _THINNEST = 24, 0.2
 _NO_LINKS = np.zeros(0, dtype=np.int64)
 _RING, _ARRANGED, _SHOWN_VERTICES, _SHOWN_LINES = 32, 64, 256, 400
 
 
 class _Content(NamedTuple):
-    """A layout, what joins its items, and the platform's index of each of the first vertices.
+    """A layout, the bundles between its items, and the platform's host index of each vertex.
 
-    A vertex that is not a host has -1.
+    The index is -1 for a vertex that is not a host.
     """
 
     layout: Layout
@@ -65,7 +65,7 @@ class _Content(NamedTuple):
 def shapes_of(
     zone: Zone, topology: Topology, colouring: Colouring
 ) -> tuple[list[Shape], list[str]]:
-    """The shapes of a zone, the lowest first, and notes on how to read them."""
+    """Return the shapes of a zone, the lowest first, and notes for the reader."""
     content = _content(zone, topology)
     layout = content.layout
     inner = {bundle.one: bundle.links for bundle in content.bundles if bundle.one == bundle.other}
@@ -111,7 +111,7 @@ def _cluster(zone: ClusterZone) -> _Content:
         # The two ends of a backbone are one switch.
         layout.item_of = np.append(layout.item_of, layout.item_of[-1])
     wiring = zone.wiring()
-    # A limiter belongs to its host or switch, or, where each host has one link, to that line.
+    # A limiter belongs to its host or switch, or to the host's line if each host has one link.
     ends = np.full_like(wiring.limited, zone.hosts) if is_flat else wiring.limited
     joined = bundles(
         layout.item_of,
@@ -148,7 +148,7 @@ def _star(zone: StarZone, topology: Topology) -> _Content:
 
 
 def _table(zone: Zone, topology: Topology) -> _Content:
-    """Vertices, or the first of them, with a line for each declared route."""
+    """Lay out the vertices, or the first of them, with a line for each declared route."""
     shown = min(zone.size, _SHOWN_VERTICES)
     routes = zone.routes.items() if isinstance(zone, TableZone) else ()
     places = _arranged(shown, [pair for pair, _ in routes]) if zone.size <= _ARRANGED else None
@@ -178,9 +178,9 @@ def _table(zone: Zone, topology: Topology) -> _Content:
 
 
 def _arranged(size: int, routes: Iterable[tuple[int, int]]) -> list[tuple[float, float]] | None:
-    """Vertices as far apart as there are routes between them (Kamada & Kawai, 1989).
+    """Place vertices at distances proportional to their hop counts (Kamada & Kawai, 1989).
 
-    None if not all of them are connected, or each is with each other.
+    Return None unless the graph is connected and at least one pair lacks a route.
     """
     import networkx as nx
 
@@ -196,7 +196,7 @@ def _arranged(size: int, routes: Iterable[tuple[int, int]]) -> list[tuple[float,
 
 
 def _hosts(zone: Zone, topology: Topology) -> list[int]:
-    """The platform's index of each vertex of a zone, -1 for routers."""
+    """Return the platform's host index of each vertex of a zone, -1 for routers."""
     indices = []
     for vertex in range(zone.size):
         index = None if vertex in zone.routers else topology.hosts.find(zone.label(vertex))
@@ -209,7 +209,7 @@ def _label(zone: Zone, vertex: int) -> str:
 
 
 def caption(zone: Zone, hosts: int) -> Words:
-    """The name of a zone and what it is."""
+    """Return the name, kind and size of a zone as text."""
     size = f", {hosts:,} hosts" if hosts else ""
     return Words(0, 0, f"{zone.name} ({zone.kind}{size})", bold=True)
 
@@ -221,7 +221,7 @@ _FILLS = ("#FFFFFF", "#F6F6F6", "#EEEEEE", "#E6E6E6")
 
 @dataclass(slots=True)
 class _Box:
-    """A zone on the paper: where it is, how large, and what is in it."""
+    """Position, size and contents of a zone."""
 
     zone: Zone
     width: float = 0.0
@@ -237,9 +237,9 @@ class _Box:
 
 
 def check_drawing(path: str | os.PathLike[str]) -> None:
-    """Check that a file has the suffix of a drawing.
+    """Check that a file name has the suffix of a drawing.
 
-    Raises an `InputError` when it has not.
+    Raises an `InputError` if it does not.
     """
     if Path(path).suffix.lower() not in _SUFFIXES:
         stem = Path(path).stem
@@ -249,14 +249,14 @@ def check_drawing(path: str | os.PathLike[str]) -> None:
 
 
 def draw(platform: Platform, path: str | os.PathLike[str], load: RunLoad | None = None) -> None:
-    """Draw a platform into an SVG or PNG file.
+    """Draw a platform to an SVG or PNG file.
 
     Fat trees are drawn by level, tori as grids, dragonflies as groups on a circle, other clusters
-    with their switch. Where there are too many hosts or switches to see, several become a box. In
-    an SVG, the names of hosts and links are tooltips. `path`: file whose suffix is ``.svg`` or
-    ``.png``. `load`: what a run did: colours are the mean load of links; hosts without ranks are
-    hollow. Without it, widths are bandwidths. Raises an `InputError` if the suffix is another, or
-    the file cannot be written.
+    with their switch. If there are too many hosts or switches, several are merged into a box. In
+    an SVG, the names of hosts and links are tooltips. `path`: file with the suffix ``.svg`` or
+    ``.png``. `load`: load of a run: colours show the mean load of links, and hosts without ranks
+    are hollow. Without it, widths show bandwidths. Raises an `InputError` if the suffix is wrong
+    or the file cannot be written.
     """
     check_drawing(path)
     canvas = paint(platform, load)
@@ -269,7 +269,7 @@ def draw(platform: Platform, path: str | os.PathLike[str], load: RunLoad | None 
 
 
 def paint(platform: Platform, load: RunLoad | None = None) -> Canvas:
-    """A platform as shapes; see `draw`."""
+    """Return a platform as shapes; see `draw`."""
     colouring = Colouring(platform, load)
     notes: list[str] = []
     box = _measure(platform, platform.root, colouring, notes)
@@ -281,7 +281,7 @@ def paint(platform: Platform, load: RunLoad | None = None) -> Canvas:
 
 
 def _measure(platform: Platform, zone: Zone, colouring: Colouring, notes: list[str]) -> _Box:
-    """The size of a zone's box, and where things are in it, relative to its corner."""
+    """Compute the size of a zone's box and the positions of its contents relative to its corner."""
     box = _Box(zone)
     if zone.children:
         box.children = [_measure(platform, child, colouring, notes) for child in zone.children]
@@ -300,7 +300,7 @@ def _measure(platform: Platform, zone: Zone, colouring: Colouring, notes: list[s
 
 
 def _shelve(box: _Box) -> None:
-    """Put the boxes of zones in rows, such that the whole is about as high as it is wide."""
+    """Arrange the boxes of zones in rows, such that the result is about as high as wide."""
     area = sum((child.width + _GAP) * (child.height + _GAP) for child in box.children)
     limit = max(math.sqrt(area) * 1.3, max(child.width for child in box.children))
     x = y = row_height = 0.0
@@ -315,7 +315,7 @@ def _shelve(box: _Box) -> None:
 
 
 def _place(box: _Box, x: float, y: float) -> None:
-    """Turn places relative to a box's corner into places on the paper."""
+    """Convert positions relative to a box's corner to absolute ones."""
     box.x, box.y = x, y
     box.shapes = [*moved(box.shapes, x, y)]
     for child in box.children:
@@ -333,7 +333,7 @@ def _zone(platform: Platform, box: _Box, colouring: Colouring) -> Iterator[Shape
     fill = _FILLS[zone.depth % len(_FILLS)]
     yield Area(box.x, box.y, box.width, box.height, fill, "#888888")
     yield from moved([_caption(zone)], box.x + _PAD, box.y + 15)
-    # Lines between zones go first: the boxes hide where they would cross hosts.
+    # Lines between zones go first: the boxes hide them where they would cross hosts.
     labels: list[Shape] = []
     if isinstance(zone, TableZone) and box.children:
         yield from _routes(platform, box, zone, colouring, labels)
@@ -346,7 +346,7 @@ def _zone(platform: Platform, box: _Box, colouring: Colouring) -> Iterator[Shape
 def _routes(
     platform: Platform, box: _Box, zone: TableZone, colouring: Colouring, labels: list[Shape]
 ) -> Iterator[Shape]:
-    """A line for each pair of zones with a declared route, with its least bandwidth."""
+    """Yield a line for each pair of zones with a declared route, labelled with its bandwidth."""
     ends = {child.zone.local: child.middle for child in box.children}
     pairs: dict[tuple[int, int], set[int]] = {}
     for (src, dst), route in zone.routes.items():
@@ -359,7 +359,7 @@ def _routes(
         links = np.array(sorted(crossed), dtype=np.int64)
         (x1, y1), (x2, y2) = ends[src], ends[dst]
         yield Stroke(((x1, y1), (x2, y2)), *colouring.cable(links))
-        # Lines that go across meet in their middles; their labels must not.
+        # Diagonal lines cross in their middles; offset their labels so that they do not overlap.
         across = min(abs(x2 - x1), abs(y2 - y1)) > _HEAD
         part = 0.5 + (0.06 if place % 2 else -0.06) * across
         x, y = x1 + part * (x2 - x1), y1 + part * (y2 - y1) - 4

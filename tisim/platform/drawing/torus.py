@@ -1,4 +1,4 @@
-"""Tori, drawn as grids: one plane beside the other where there are more than two dimensions."""
+"""Tori, drawn as grids: planes side by side if there are more than two dimensions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tisim.platform.drawing.canvas import Shape, Words
 from tisim.platform.drawing.layout import Cable, Item, Layout
 from tisim.platform.zones.torus import TorusCluster
 
-# With more items neighbouring hosts become one box.
+# Maximum number of items; beyond, neighbouring hosts are merged into boxes.
 _ITEMS = 1200
 _FEW_ITEMS = 300
 _WIDE, _NARROW = 24.0, 16.0
@@ -20,9 +20,9 @@ _PLANE_GAP = 34.0
 
 
 def draw_torus(zone: TorusCluster) -> Layout:
-    """Planes of the first two dimensions, one for each place in the others.
+    """Draw planes of the first two dimensions, one for each position in the others.
 
-    Where there are too many hosts, blocks of neighbours become one box.
+    If there are too many hosts, blocks of neighbours are merged into boxes.
     """
     return _Grid(zone).layout()
 
@@ -37,7 +37,7 @@ class _Grid:
         self._step = _WIDE if math.prod(self._sizes) <= _FEW_ITEMS else _NARROW
         self._plane = self._sizes[0], self._sizes[1] if len(self._sizes) > 1 else 1
         self._planes = math.prod(self._sizes[2:])
-        # Planes in a row: those of the third dimension, or as many as make a square.
+        # Planes per row: the size of the third dimension, or as many as give a square.
         shape = (self._plane[0] * self._step + _PLANE_GAP, self._plane[1] * self._step + _PLANE_GAP)
         many = math.ceil(math.sqrt(self._planes * shape[1] / shape[0] * 1.6))
         even = [n for n in range(max(many, 1), 2 * many + 1) if self._planes % n == 0]
@@ -114,7 +114,7 @@ class _Grid:
         around = abs(a[dimension] - b[dimension]) > 1
         if dimension > 1:
             start = first if (b[dimension] - a[dimension] == 1) else last
-            # Strokes of different dimensions go in different directions.
+            # The strokes of each dimension have their own direction.
             angle = math.radians(50 - 22 * (dimension - 2))
             end = start.x + 1.1 * half * math.cos(angle), start.y - 1.1 * half * math.sin(angle)
             return Cable((((start.x, start.y), end),))
@@ -134,7 +134,7 @@ def _letter(dimension: int) -> str:
 
 
 def _blocks(sizes: Sequence[int]) -> tuple[int, ...]:
-    """Number of neighbours that become one box, in each dimension."""
+    """Return the number of neighbours merged into one box, in each dimension."""
     blocks = [1] * len(sizes)
     while math.prod(math.ceil(s / b) for s, b in zip(sizes, blocks, strict=True)) > _ITEMS:
         widest = max(range(len(sizes)), key=lambda d: math.ceil(sizes[d] / blocks[d]))

@@ -1,9 +1,9 @@
-"""Platforms made from a few numbers: a cluster, a fat tree, a torus or a dragonfly.
+"""Platforms built from a few numbers: a cluster, a fat tree, a torus or a dragonfly.
 
-Each function takes the number of hosts and what one link and one core do, and chooses the sizes of
-the topology that the caller leaves open. A number of hosts that does not fit is refused with the
-nearest that does. `calibrated` names a platform that `tisim calibrate` has written: its options
-are taken over, and its numbers stand in for those not given.
+Each function takes the number of hosts and the performance of a link and a core, and chooses the
+sizes of the topology that the caller leaves open. A number of hosts that does not fit is refused
+with the nearest ones that do. `calibrated` names a platform written by `tisim calibrate`: its
+options are adopted, and its numbers are the defaults.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ __all__ = ["cluster", "dragonfly", "fat_tree", "torus"]
 
 
 class Hardware(TypedDict, total=False):
-    """Links and hosts as the user gives them; all is optional beside a calibrated platform.
+    """The user's parameters of links and hosts; all optional with a calibrated platform.
 
     Attributes
     ----------
     bandwidth, latency
         Of one link.
     speed, cores
-        Of one core, and the cores of a host.
+        Flop/s of one core, and cores per host.
     calibrated
         A platform written by `tisim calibrate`.
     disk
-        Of each host, as the property ``tisim/disk`` describes it.
+        Disk of each host, in the form of the property ``tisim/disk``.
     pfs
         A parallel file system whose servers are the last hosts.
     """
@@ -63,13 +63,13 @@ class Characteristics:
     bandwidth, latency
         Of one link.
     speed, cores
-        Of one core, and the cores of a host.
+        Flop/s of one core, and cores per host.
     config
-        Options of the simulation that stand in ``<config>``.
+        Simulation options for ``<config>``.
     options
-        Those that are properties of the outermost zone, under the names of these.
+        Options that are properties of the outermost zone, by property name.
     limiter
-        What a host sends and receives together, bytes/s; None: no less than its link carries.
+        Send plus receive rate of a host, bytes/s; None: not below the capacity of its link.
     burst
         Bytes that a link passes at once.
     """
@@ -85,7 +85,7 @@ class Characteristics:
 
 
 def characteristics(**hardware: Unpack[Hardware]) -> Characteristics:
-    """The numbers of a new platform: those given, then those of a calibrated one.
+    """Return the numbers of a new platform: the given ones, else those of a calibrated one.
 
     Raises an `InputError` if a number is neither given nor in the calibrated platform.
     """
@@ -102,14 +102,14 @@ def characteristics(**hardware: Unpack[Hardware]) -> Characteristics:
             "which to take them (--bandwidth 200Gbps --latency 1us --speed 3.2Gf)"
         )
     known = {"cores": 1} if calibrated is None else vars(_of_platform(Platform.load(calibrated)))
-    if "bandwidth" in given:  # a limiter is that of the measured links
+    if "bandwidth" in given:  # a limiter belongs to the measured links
         given["limiter"] = None
     make: Callable[..., Characteristics] = Characteristics
     return make(**{**known, **given})
 
 
 def _of_platform(platform: Platform) -> Characteristics:
-    """Parameters of the first two hosts of a platform and of the route between them."""
+    """Return the parameters of a platform's first two hosts and of the route between them."""
     if len(platform.hosts) < 2:
         raise InputError(
             "a calibrated platform has two hosts or more; this one has one", file=platform.file
@@ -140,12 +140,12 @@ _NAME = "scratch"
 
 
 def file_servers(text: str, nodes: int, prefix: str) -> dict[str, str]:
-    """The property of a zone that makes the last hosts of a cluster servers of a file system.
+    """Return the zone property that makes the last hosts of a cluster file system servers.
 
-    `text`: ``servers=8,read=5GBps,write=3GBps``, and what else a file system is described by.
-    `nodes`: hosts of the cluster. The last one is the metadata server, those before it are the
-    others. `prefix`: what the names of the hosts begin with. Raises an `InputError` if the words do
-    not make sense, or no host is left for ranks.
+    `text`: ``servers=8,read=5GBps,write=3GBps`` and optional file system parameters. `nodes`:
+    hosts of the cluster. The last one is the metadata server, preceded by the data servers.
+    `prefix`: prefix of the host names. Raises an `InputError` if the text is invalid, or no host
+    is left for ranks.
     """
     try:
         words = read_words(text, ("name", *PFS_WORDS), "a parallel file system")
@@ -183,35 +183,34 @@ def cluster(
     name: str = "node",
     **hardware: Unpack[Hardware],
 ) -> Platform:
-    """A cluster of hosts on one switch.
+    """Build a cluster of hosts on one switch.
 
     Parameters
     ----------
     nodes
         Number of hosts, called ``node-0``, ``node-1``, ...
     backbone
-        What the switch carries together, bytes/s; None: all that its links do.
+        Bandwidth of the switch, bytes/s; None: not limited.
     name
-        What the names of hosts begin with.
+        Prefix of the host names.
     bandwidth, latency
         Of the link of a host to the switch, full duplex: bytes/s and seconds, or text with a unit.
         A route has two links.
     speed, cores
-        Of a core: flop/s (of traces in instructions: instructions a second); cores a host, 1 if not
-        given.
+        Of a core: flop/s (of traces in instructions: instructions a second); cores per host,
+        default 1.
     calibrated
-        A platform written by `tisim calibrate`: gives its options, and its numbers where none are
-        given here.
+        A platform written by `tisim calibrate`: gives its options, and the defaults of the numbers.
     disk
-        Of each host: ``"read=2GBps,write=1GBps,mount=/scratch,size=1TB"``, the last two if need be.
+        Of each host: ``"read=2GBps,write=1GBps,mount=/scratch,size=1TB"``; mount, size optional.
     pfs
         A parallel file system: ``"servers=8,read=5GBps,write=3GBps,stripe=1MiB,count=4"``. Its
-        servers are the last hosts before the last one, which is its metadata server.
+        servers are the hosts before the last one, which is its metadata server.
 
     Raises
     ------
     InputError
-        If a number is missing or does not make sense.
+        If a number is missing or invalid.
 
     Examples
     --------
@@ -225,7 +224,7 @@ def cluster(
 
 
 def _backbone(bandwidth: Quantity) -> Quantity:
-    """The bandwidth of a switch, which platform files would take for none if it was 0."""
+    """Return a switch's bandwidth; must not be 0, which means none in platform files."""
     given = parse_bandwidth(bandwidth, "backbone") if isinstance(bandwidth, str) else bandwidth
     if given == 0:
         raise InputError(
@@ -243,22 +242,22 @@ def fat_tree(
     name: str = "node",
     **hardware: Unpack[Hardware],
 ) -> Platform:
-    """A fat tree of equal switches, of the fewest levels that hold the hosts.
+    """Build a fat tree of identical switches with the fewest levels that fit the hosts.
 
     Parameters
     ----------
     nodes, name, bandwidth, latency, speed, cores, calibrated, disk, pfs
-        As of `cluster`; each cable is such a link.
+        As in `cluster`, for each cable.
     radix
         Ports of a switch; if None, the smallest of 32, 36, 40, 48, 64 and 128 with the fewest
         levels.
     oversubscription
-        Hosts of a switch for each of its cables up; 1 never blocks.
+        Number of hosts per up cable of a switch; 1 is non-blocking.
 
     Raises
     ------
     InputError
-        If no such tree has that many hosts (the message names the nearest that have), or as
+        If no such tree has that many hosts (the message names the nearest numbers), or as in
         `cluster`.
 
     Examples
@@ -278,12 +277,12 @@ def torus(
     name: str = "node",
     **hardware: Unpack[Hardware],
 ) -> Platform:
-    """A torus: each host has a link to its neighbours in every dimension.
+    """Build a torus: each host has a link to its neighbours in every dimension.
 
     Parameters
     ----------
     nodes, name, bandwidth, latency, speed, cores, calibrated, disk, pfs
-        As of `cluster`; each cable is such a link.
+        As in `cluster`, for each cable.
     dims
         The sizes of the dimensions; if None, three nearly equal ones.
 
@@ -291,7 +290,7 @@ def torus(
     ------
     InputError
         If the sizes do not multiply to `nodes`, or no nearly equal ones do (the message names the
-        nearest numbers), or as `cluster`.
+        nearest numbers), or as in `cluster`.
 
     Examples
     --------
@@ -313,23 +312,23 @@ def dragonfly(
     name: str = "node",
     **hardware: Unpack[Hardware],
 ) -> Platform:
-    """A dragonfly: groups of chassis of blades, with minimal routing.
+    """Build a dragonfly: groups of chassis of blades, with minimal routing.
 
     Parameters
     ----------
     nodes, name, bandwidth, latency, speed, cores, calibrated, disk, pfs
-        As of `cluster`; each cable is such a link.
+        As in `cluster`, for each cable.
     groups, chassis, blades, hosts
-        Groups, chassis a group, blades a chassis, hosts a blade; balanced ones where None. There
-        are at most as many groups as blades a chassis.
+        Groups, chassis per group, blades per chassis, hosts per blade; balanced if None. There are
+        at most as many groups as blades per chassis.
     cables
-        Cables bundled between two groups, between the same blades of two chassis, and between two
-        blades of a chassis; if None, as many as uniform traffic of all hosts fills.
+        Cables bundled between two groups, between equal blades of two chassis, and between two
+        blades of a chassis; if None, as many as uniform traffic of all hosts saturates.
 
     Raises
     ------
     InputError
-        If no such sizes have that many hosts (the message names the nearest numbers), or as
+        If no such sizes have that many hosts (the message names the nearest numbers), or as in
         `cluster`.
 
     Examples
@@ -357,7 +356,7 @@ def _built(
     name: str,
     backbone: tuple[Quantity, Quantity] | None = None,
 ) -> Platform:
-    """The platform of one cluster element."""
+    """Return the platform of one cluster element."""
     numbers = characteristics(**hardware)
     properties = {BURST: repr(float(numbers.burst))} if numbers.burst else {}
     if disk := hardware.get("disk"):
@@ -400,10 +399,10 @@ def write_with_deployment(
 ) -> tuple[Path, ...]:
     """Write a platform ``x.xml``, its hosts ``x.hosts`` and a deployment ``x.deploy.xml``.
 
-    The deployment has one rank on each core, consecutive ranks on one host. The host file has a
-    line ``host:cores`` for each host. Servers of file systems are in neither. `path` is where to
-    write it, `comment` what the file says of itself. Returns the three files. Raises an
-    `InputError` if a file cannot be written.
+    The deployment has one rank per core, with consecutive ranks on one host. The host file has a
+    line ``host:cores`` per host. File system servers are in neither. `path`: the platform file.
+    `comment`: text for a comment in the file. Returns the three files. Raises an `InputError` if
+    a file cannot be written.
     """
     xml = Path(path)
     if not xml.name:

@@ -1,8 +1,8 @@
-"""Machines that people know, made from public descriptions of them.
+"""Well-known machines, built from public descriptions.
 
-A description gives the topology, the bandwidth of cables, and the clock of the processors. What it
-does not give, the latency of a cable and how fast a program runs on a core, is an assumption that
-the platform's file names: for predictions calibrate the machine (`tisim calibrate`).
+A description gives the topology, the bandwidth of cables and the clock of the processors. The
+missing numbers, the latency of a cable and the speed of a program on a core, are assumptions
+stated in the platform's file: calibrate the machine for predictions (`tisim calibrate`).
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from tisim.support.similar import similar
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine and where its numbers come from.
+    """A machine and the source of its numbers.
 
     Attributes
     ----------
     summary
-        What it is, in a line.
+        One-line description.
     source
-        Who describes it, and where.
+        Publisher and location of the description.
     assumed
-        What the description leaves open, and this platform assumes.
+        Assumptions about parameters missing from the description.
     build
-        Makes the platform.
+        Builds the platform.
     """
 
     summary: str
@@ -38,7 +38,7 @@ class Machine:
     build: Callable[[], Platform]
 
     def comment(self, name: str) -> str:
-        """The lines that stand in the platform's file."""
+        """Return the comment lines of the platform's file."""
         return f"{name}: {self.summary}.\nSource: {self.source}.\nAssumed: {self.assumed}."
 
 
@@ -118,7 +118,7 @@ MACHINES = {
 
 
 def machine(name: str) -> Machine:
-    """A machine by its name; an `InputError` lists those that there are."""
+    """Return a machine by name; raise an `InputError` that lists similar names."""
     if name not in MACHINES:
         near = "".join(f"; did you mean {one}?" for one in similar(name, MACHINES))
         raise InputError(

@@ -12,16 +12,16 @@ from tisim.platform.links import MOST_LINKS
 from tisim.platform.zones.dragonfly import DragonflyShape
 from tisim.platform.zones.fattree import FatTreeShape
 
-# No number of hosts is looked for farther away than this.
+# Maximum distance at which a fitting number of hosts is searched for.
 _FARTHEST = 1 << 17
 
 
 def refusal(nodes: int, what: str, fits: Callable[[int], bool], remedy: str = "") -> InputError:
-    """The error that says that a number of hosts does not fit, and which ones near it do.
+    """Return an error that a number of hosts does not fit, with the nearest ones that do.
 
-    `nodes` is the number that does not fit. `what`: what has no such number of hosts: ``"a fat tree
-    of switches with 36 ports"``. `fits` says whether another number does. `remedy`: what else a
-    user can do; empty for nothing.
+    `nodes`: the number that does not fit. `what`: what cannot have that many hosts: ``"a fat tree
+    of switches with 36 ports"``. `fits`: whether another number fits. `remedy`: an alternative for
+    the user; may be empty.
     """
     below = next((n for n in range(nodes - 1, max(nodes - _FARTHEST, 0), -1) if fits(n)), None)
     above = next((n for n in range(nodes + 1, nodes + _FARTHEST) if fits(n)), None)
@@ -31,7 +31,7 @@ def refusal(nodes: int, what: str, fits: Callable[[int], bool], remedy: str = ""
 
 
 def checked_count(value: int, what: str, least: int = 1) -> int:
-    """A whole number that is large enough."""
+    """Return a whole number that is at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise InputError(f"{what} is a whole number, at least {least}, not {value!r}")
     if value > MOST_LINKS:
@@ -39,16 +39,15 @@ def checked_count(value: int, what: str, least: int = 1) -> int:
     return value
 
 
-# A torus that is chosen has no dimension this many times as long as another.
+# A chosen torus has no dimension this many times as long as another.
 _MOST_UNEQUAL = 4
 _DIMENSIONS = 3
 
 
 def torus_sizes(nodes: int, sizes: Sequence[int] | None = None) -> tuple[int, ...]:
-    """The sizes of the dimensions of a torus.
+    """Return the sizes of the dimensions of a torus.
 
-    `nodes`: number of hosts. `sizes` is the sizes, if they are given; three nearly equal ones if
-    None.
+    `nodes`: number of hosts. `sizes`: the sizes, if given; three nearly equal ones if None.
     """
     checked_count(nodes, "the number of hosts")
     if sizes is not None:
@@ -71,7 +70,7 @@ def torus_sizes(nodes: int, sizes: Sequence[int] | None = None) -> tuple[int, ..
 
 @lru_cache(maxsize=1 << 16)
 def _nearly_equal(nodes: int) -> tuple[int, ...] | None:
-    """Three sizes in descending order, the most equal ones; None if none are nearly equal."""
+    """Return the three most equal sizes in descending order; None if none are nearly equal."""
     return min(_factorings(nodes), key=lambda sizes: sizes[0] / sizes[-1], default=None)
 
 
@@ -86,7 +85,7 @@ def _factorings(nodes: int) -> Iterator[tuple[int, ...]]:
                 yield high, middle, low
 
 
-#: Numbers of ports of switches that are sold, the usual ones of InfiniBand and Ethernet.
+#: Port counts of common InfiniBand and Ethernet switches.
 RADICES = (32, 36, 40, 48, 64, 128)
 _MOST_LEVELS = 4
 
@@ -94,10 +93,10 @@ _MOST_LEVELS = 4
 def fat_tree_shape(
     nodes: int, radix: int | None = None, oversubscription: float = 1.0
 ) -> FatTreeShape:
-    """The fat tree of the fewest levels with that many hosts.
+    """Return the fat tree with the fewest levels for that many hosts.
 
-    `nodes`: number of hosts. `radix`: ports of a switch; the smallest of `RADICES` that gives the
-    fewest levels if None. `oversubscription`: hosts of a switch for each of its cables up.
+    `nodes`: number of hosts. `radix`: ports per switch; if None, the smallest of `RADICES` that
+    gives the fewest levels. `oversubscription`: number of hosts per up cable of a switch.
     """
     checked_count(nodes, "the number of hosts")
     if radix is not None:
@@ -125,7 +124,7 @@ def _shape(nodes: int, radix: int | None, oversubscription: float) -> FatTreeSha
 
 
 def _of_levels(nodes: int, levels: int, radix: int, oversubscription: float) -> FatTreeShape | None:
-    """The shape of so many levels of switches; None if the hosts do not fill it evenly."""
+    """Return the shape with that many switch levels; None if the hosts do not fill it evenly."""
     if levels == 1:
         return FatTreeShape((nodes,), (1,), (1,)) if nodes <= radix else None
     down = _ports_of_hosts(radix, oversubscription)
@@ -140,7 +139,7 @@ def _of_levels(nodes: int, levels: int, radix: int, oversubscription: float) -> 
 
 
 def _divides(radix: int, oversubscription: float) -> bool:
-    """True if the ports of a switch can be divided in this way."""
+    """Return True if the ports of a switch can be divided in this ratio."""
     try:
         _ports_of_hosts(radix, oversubscription)
     except InputError:
@@ -149,7 +148,7 @@ def _divides(radix: int, oversubscription: float) -> bool:
 
 
 def _ports_of_hosts(radix: int, oversubscription: float) -> int:
-    """Ports of a switch of the lowest level that hosts are on; the others go up."""
+    """Return the number of host ports of a lowest-level switch; the others go up."""
     if not 1 <= oversubscription < radix:
         raise InputError(
             f"oversubscription is the number of hosts for each cable up, at least 1, "
@@ -169,8 +168,8 @@ def _indivisible(radix: int, oversubscription: float) -> InputError:
     )
 
 
-# Hosts a blade and chassis a group of the Cray Cascade (Faanes et al., SC 2012), near which sizes
-# are chosen, and the most of each.
+# Hosts per blade and chassis per group of the Cray Cascade (Faanes et al., SC 2012), the target
+# of chosen sizes, and their maxima.
 _HOSTS, _CHASSIS = 4, 6
 _MOST_HOSTS, _MOST_CHASSIS = 16, 12
 
@@ -183,13 +182,13 @@ def dragonfly_shape(
     hosts: int | None = None,
     cables: Sequence[int] | None = None,
 ) -> DragonflyShape:
-    """The sizes of a dragonfly.
+    """Return the sizes of a dragonfly.
 
-    `nodes`: number of hosts in all. `groups`, `chassis`, `blades`, `hosts`: groups, chassis a
-    group, blades a chassis, hosts a blade; those that are None are chosen such that there are about
-    as many groups as blades a chassis, 6 chassis and 4 hosts. `cables`: cables bundled between two
-    groups, between the same blades of two chassis, and between two blades of a chassis. If None, as
-    many as uniform traffic of all hosts fills.
+    `nodes`: total number of hosts. `groups`, `chassis`, `blades`, `hosts`: groups, chassis per
+    group, blades per chassis, hosts per blade; if None, chosen such that there are about as many
+    groups as blades per chassis, 6 chassis and 4 hosts. `cables`: cables bundled between two
+    groups, between equal blades of two chassis, and between two blades of a chassis; if None, as
+    many as uniform traffic of all hosts saturates.
     """
     checked_count(nodes, "the number of hosts")
     given = (groups, chassis, blades, hosts)
@@ -209,7 +208,7 @@ def dragonfly_shape(
         raise refusal(nodes, what, lambda n: _sizes(n, given) is not None)
     g, c, b, h = sizes
     if cables is None:
-        # Each host sends as much to every group: 1 / groups of what its link carries.
+        # Each host sends equally to every group: 1 / groups of its link's capacity.
         cables = (_at_least_one(c * b * h / g), _at_least_one(b * h / g), _at_least_one(h / g))
     if len(cables) != len(("blue", "black", "green")):
         raise InputError(
@@ -227,7 +226,7 @@ def _at_least_one(count: float) -> int:
 def _sizes(
     nodes: int, given: tuple[int | None, int | None, int | None, int | None]
 ) -> tuple[int, int, int, int] | None:
-    """Groups, chassis, blades and hosts: the most balanced ones with that product, or None."""
+    """Return the most balanced groups, chassis, blades and hosts with that product, or None."""
     return min(_candidates(nodes, given), key=_imbalance, default=None)
 
 

@@ -1,1 +1,1 @@
-"""The kinds of zones: how each routes between the hosts, routers and zones in it."""
+"""The kinds of zones, each with its routing between the hosts, routers and zones in it."""

@@ -1,4 +1,4 @@
-"""Base of all zones: a place in the tree of zones, vertices, bypass routes."""
+"""Base class of all zones: position in the zone tree, vertices, bypass routes."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    #: A host, router or zone: the zone that holds it and its number in there.
+    #: A host, router or zone: the zone that contains it and its number there.
     Point: TypeAlias = "tuple[Zone, int]"
-    #: A part of a route's latency: that of a link, given by index, or a number of seconds.
+    #: A term of a route's latency: the latency of a link (its index), or a number of seconds.
     Term: TypeAlias = "int | float"
 
 
 class LocalRoute(NamedTuple):
-    """The part of a route that lies in one zone.
+    """The part of a route within one zone.
 
     Attributes
     ----------
     links
-        Indices of the links, in the order in which a message takes them.
+        Indices of the links, in the order in which a message crosses them.
     gw_src, gw_dst
-        Between zones: the points where the part begins (in the source's zone) and ends.
+        Between zones: the points where the part starts (in the source's zone) and ends.
     terms
-        What its latency is the sum of, in the order of SimGrid's addition, which decides the last
-        bit; when None, the links in their order.
+        Terms of its latency in SimGrid's order of summation, which determines the last bit; if
+        None, the links in their order.
     """
 
     links: Sequence[int]
@@ -40,11 +40,11 @@ class LocalRoute(NamedTuple):
 
 
 class NoRoute(Exception):  # noqa: N818 (a fact about a pair; callers word the error)
-    """Two points have no route between them; the text says why."""
+    """Two points have no route between them; the text gives the reason."""
 
 
 class Zone:
-    """A part of the platform with a routing of its own.
+    """A part of the platform with its own routing.
 
     Parameters
     ----------
@@ -55,15 +55,15 @@ class Zone:
     """
 
     kind = "None"
-    #: True if routes inside this zone are put before the links of the way so far.
+    #: True if routes inside this zone are prepended to the links collected so far.
     prepends = False
 
     def __init__(self, name: str, parent: Zone | None) -> None:
         self.name = name
         self.parent = parent
         self.depth: int = 0 if parent is None else parent.depth + 1
-        #: Zones right in this one. A zone holds either zones or hosts and routers, so that the
-        #: number of a child among the vertices is its position here.
+        #: Direct child zones. A zone contains either zones or hosts and routers, so a child's
+        #: vertex number is its position here.
         self.children: list[Zone] = []
         #: Number of this zone among the vertices of its parent.
         self.local: int = -1 if parent is None else parent.add_vertex(name)
@@ -76,7 +76,7 @@ class Zone:
             parent.children.append(self)
 
     def add_vertex(self, label: str) -> int:
-        """Number one more host, router or zone in this zone."""
+        """Add a host, router or zone to this zone and return its vertex number."""
         self._labels.append(label)
         return len(self._labels) - 1
 
@@ -86,7 +86,7 @@ class Zone:
         return len(self._labels)
 
     def label(self, local: int) -> str:
-        """Name of a vertex."""
+        """Return the name of a vertex."""
         return self._labels[local]
 
     @property
@@ -97,18 +97,18 @@ class Zone:
         return self.parent, self.local
 
     def contains(self, point: Point) -> bool:
-        """True if a point lies in this zone, at any depth."""
+        """Return True if a point is in this zone, at any depth."""
         zone: Zone | None = point[0]
         while zone is not None and zone.depth > self.depth:
             zone = zone.parent
         return zone is self
 
     def local_route(self, src: int, dst: int) -> LocalRoute:
-        """The route between two vertices of this zone; raises `NoRoute` if there is none."""
+        """Return the route between two vertices of this zone; raise `NoRoute` if there is none."""
         raise NoRoute(f"zone {self.name} has no routing (routing=None)")
 
     def walk(self) -> list[Zone]:
-        """The zone itself and all zones in it, outer zones first."""
+        """Return the zone itself and all zones in it, outer zones first."""
         zones = [self]
         for zone in zones:
             zones.extend(zone.children)

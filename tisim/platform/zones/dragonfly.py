@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class DragonflyShape(NamedTuple):
-    """Sizes of the levels, and how many cables are bundled into each link of a level."""
+    """Sizes of the levels, and number of cables bundled into each link of a level."""
 
     groups: int
     blue: int
@@ -41,7 +41,7 @@ class DragonflyShape(NamedTuple):
 
 
 def parse_dragonfly(text: str) -> DragonflyShape:
-    """Read ``topo_parameters``: groups, chassis, blades with their cables, then hosts a blade."""
+    """Parse ``topo_parameters``: groups, chassis, blades with cables, then hosts per blade."""
     wanted = (
         "topo_parameters of a dragonfly are groups,cables;chassis,cables;blades,cables;hosts, "
         f"such as 3,4;4,3;5,1;2, not {text!r}"
@@ -68,11 +68,11 @@ class DragonflyCluster(ClusterZone):
     Parameters
     ----------
     spec, parent, first_link
-        As of any cluster.
+        As in any cluster.
     shape
         The sizes of the levels.
     cables_before
-        Cables of the dragonflies declared earlier in the platform; names of links count on.
+        Number of cables of dragonflies declared earlier in the platform: offset in link names.
     """
 
     kind = "Dragonfly"
@@ -96,7 +96,7 @@ class DragonflyCluster(ClusterZone):
             shape.groups * self._chassis_pairs * shape.blades,
             shape.groups * (shape.groups - 1) // 2,
         )
-        #: Cables below each level: local, green, black, blue; then all of them.
+        #: Number of cables below each level: local, green, black, blue; then the total.
         self._below = list(accumulate(counts, initial=0))
         self._first_router = first_link + self.hosts * self._own
         limiters = 0 if spec.limiter is None else shape.routers
@@ -203,7 +203,7 @@ class DragonflyCluster(ClusterZone):
         return self._cable(3, _pair(group, other, self.shape.groups), other < group)
 
     def _place(self, host: int) -> tuple[int, int, int]:
-        """Group, chassis and blade of a host."""
+        """Return the group, chassis and blade of a host."""
         rest, blade = divmod(host // self.shape.nodes, self.shape.blades)
         group, chassis = divmod(rest, self.shape.chassis)
         return group, chassis, blade
@@ -250,8 +250,8 @@ class DragonflyCluster(ClusterZone):
         if blade != goal[2]:
             links += self._router_limiter(group, chassis, blade)
             links.append(self._green(group, chassis, blade, goal[2]))
-            # SimGrid goes on from the first chassis, whichever chassis this is: a message
-            # inside another chassis takes one black cable more than it has to.
+            # SimGrid continues from the first chassis, whichever chassis this is: a message inside
+            # another chassis takes an unnecessary black cable.
             chassis, blade = 0, goal[2]
         if chassis != goal[1]:
             links += self._router_limiter(group, chassis, blade)
@@ -259,13 +259,13 @@ class DragonflyCluster(ClusterZone):
 
 
 def _pair(a: int, b: int, count: int) -> int:
-    """Number of the unordered pair {a, b} of 0..count-1, in lexicographic order."""
+    """Return the number of the unordered pair {a, b} of 0..count-1, in lexicographic order."""
     low, high = (a, b) if a < b else (b, a)
     return low * (2 * count - low - 1) // 2 + high - low - 1
 
 
 def _unpair(number: int, count: int) -> tuple[int, int]:
-    """The pair of that number."""
+    """Return the pair with that number."""
     low = 0
     while number >= count - 1 - low:
         number -= count - 1 - low

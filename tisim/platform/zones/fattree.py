@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class FatTreeShape(NamedTuple):
-    """For each level, from the hosts upwards: children a switch, parents a node, ports a pair."""
+    """Per level, from the hosts up: children per switch, parents per node, ports per pair."""
 
     children: tuple[int, ...]
     parents: tuple[int, ...]
@@ -30,7 +30,7 @@ class FatTreeShape(NamedTuple):
         return math.prod(self.children)
 
     def radices(self, level: int) -> tuple[int, ...]:
-        """Number of values of each digit of a label at a level (0: the hosts)."""
+        """Return the number of values of each digit of a label at a level (0: the hosts)."""
         return self.parents[:level] + self.children[level:]
 
 
@@ -54,17 +54,17 @@ def parse_fat_tree(text: str) -> FatTreeShape:
 
 
 class FatTreeCluster(ClusterZone):
-    """Nodes are labelled by digits; a cable joins labels that differ in its level's digit only.
+    """Nodes are labelled by digits; a cable joins labels that differ only in its level's digit.
 
     Parameters
     ----------
     spec, parent, first_link
-        As of any cluster.
+        As in any cluster.
     shape
         Levels, children, parents and ports.
     hosts_before, cables_before
-        What the fat trees declared earlier in the platform have. SimGrid counts on over all of
-        them, which shifts the choice among parallel cables and shows in the names of links.
+        Totals of the fat trees declared earlier in the platform. SimGrid counts across all of
+        them, which shifts the choice among parallel cables and appears in link names.
     """
 
     kind = "FatTree"
@@ -124,7 +124,7 @@ class FatTreeCluster(ClusterZone):
         for level in range(self._levels):
             count = (self._cables_below[level + 1] - self._cables_below[level]) // self._fan[level]
             children, ports = np.divmod(np.arange(count * self._fan[level]), self._fan[level])
-            # The parent's label differs in the digit of this level alone.
+            # The parent's label differs only in the digit of this level.
             below = math.prod(self.shape.parents[:level])
             rest, low = np.divmod(children, below)
             high = rest // self.shape.children[level]
@@ -138,7 +138,7 @@ class FatTreeCluster(ClusterZone):
         return self._wired(*ends, np.concatenate(links), self._own, self._switches_below[-1])
 
     def _vertices(self, level: int, positions: Integers) -> Integers:
-        """Numbers of nodes of a level among the hosts and switches."""
+        """Return the vertex numbers of a level's nodes among hosts and switches."""
         if level == 0:
             return positions
         return self.hosts + self._switches_below[level - 1] + positions
@@ -181,7 +181,7 @@ class FatTreeCluster(ClusterZone):
         return self._first_switch + self._switches_below[level - 1] + position
 
     def _cable(self, level: int, child: list[int], parent_digit: int, port: int) -> int:
-        """Index of the upward link of a cable, from a node of `level` to one above it."""
+        """Return the upward link index of a cable from a node of `level` to one above it."""
         row = self._cables_below[level] + self._position(level, child) * self._fan[level]
         row += parent_digit * self.shape.ports[level] + port
         return self._first_cable + row * self._wires
@@ -215,7 +215,7 @@ class FatTreeCluster(ClusterZone):
     def _descend(
         self, links: list[int], level: int, label: list[int], goal: list[int], src: int
     ) -> None:
-        """Go down to the goal; each level goes on counting ports where the one above stopped."""
+        """Go down to the goal; each level continues the port count of the level above."""
         down = self._wires - 1
         spread = src + self.hosts_before
         candidate = 0
@@ -225,7 +225,7 @@ class FatTreeCluster(ClusterZone):
             ports = self.shape.ports[level - 1]
             if fresh:
                 candidate = spread % ports * children
-            # The next port that leads to the goal's child, if there is one left.
+            # The next port to the goal's child, if any is left.
             candidate += (goal[level - 1] - candidate) % children
             fresh = candidate >= children * ports
             if fresh:

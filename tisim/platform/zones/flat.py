@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class FlatCluster(ClusterZone):
-    """Hosts with a link each (and a limiter), joined by a backbone or by nothing.
+    """Hosts with one link (and limiter) each, connected by a backbone or directly.
 
     The vertex after the last host is the router; it has no link of its own.
     """
@@ -21,7 +21,7 @@ class FlatCluster(ClusterZone):
 
     def __init__(self, spec: ClusterSpec, parent: Zone | None, first_link: int) -> None:
         super().__init__(spec, parent, first_link)
-        #: Links before the hosts' rows: the backbone.
+        #: Number of links before the hosts' rows: the backbone.
         self.head = 0 if spec.backbone is None else 1
         self.row = self._own + self._wires
 
@@ -70,7 +70,7 @@ class FlatCluster(ClusterZone):
 
     @property
     def backbone_links(self) -> tuple[int, ...]:
-        """Index of the backbone, if there is one."""
+        """Index of the backbone; empty if there is none."""
         return (self.first_link,) if self.head else ()
 
     def local_route(self, src: int, dst: int) -> LocalRoute:

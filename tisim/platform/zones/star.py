@@ -1,4 +1,4 @@
-"""Zones in which every vertex has links of its own up to a centre and down from it."""
+"""Zones in which every vertex has its own links up to a centre and down from it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class VertexLinks(NamedTuple):
 class StarZone(Zone):
     """A zone made of ``host_link``, ``cabinet`` and ``backbone`` (routing Cluster).
 
-    A link that is on the way up and on the way down is taken once.
+    A link on both the path up and the path down is taken once.
     """
 
     kind = "Cluster"
@@ -30,11 +30,11 @@ class StarZone(Zone):
     def __init__(self, name: str, parent: Zone | None) -> None:
         super().__init__(name, parent)
         self.vertex_links: dict[int, VertexLinks] = {}
-        #: The link between the links up and down of every vertex, if there is one.
+        #: The link between the up and down links of every vertex; may be empty.
         self.backbone: tuple[int, ...] = ()
 
     def links_of(self, local: int) -> VertexLinks:
-        """The links of a vertex; none at all for one that has no ``host_link``."""
+        """Return the links of a vertex; none if it has no ``host_link``."""
         return self.vertex_links.get(local, _NO_LINKS)
 
     def local_route(self, src: int, dst: int) -> LocalRoute:
@@ -51,8 +51,8 @@ class VivaldiZone(StarZone):
     """Peers with coordinates: the latency is a distance (Dabek et al., SIGCOMM 2004).
 
     Between points (x, y, z) of the source and the destination, in milliseconds, it is
-    ``hypot(x1 - x2, y1 - y2) + |z1| + |z2|``; z is what it takes to get to the network. A zone
-    in here has the coordinates of its router ``router_<zone>``, through which it is reached.
+    ``hypot(x1 - x2, y1 - y2) + |z1| + |z2|``; z is the latency of access to the network. A zone
+    inside has the coordinates of its gateway, the router ``router_<zone>``.
     """
 
     kind = "Vivaldi"
@@ -60,7 +60,7 @@ class VivaldiZone(StarZone):
     def __init__(self, name: str, parent: Zone | None) -> None:
         super().__init__(name, parent)
         self.coordinates: dict[int, tuple[float, float, float]] = {}
-        #: For each zone in here the router through which it is reached.
+        #: Gateway router of each zone inside.
         self.gateways: dict[int, Point] = {}
 
     def local_route(self, src: int, dst: int) -> LocalRoute:

@@ -1,10 +1,10 @@
 """Zones whose routes are declared one by one: Full, Floyd and Dijkstra.
 
-SimGrid's order breaks the ties between paths of equal length, which decides the route of a message.
-networkx breaks them otherwise. To choose among all of its shortest paths again takes 2.8 times as
-long as this search (2,500 hosts in a grid: 9.1 ms instead of 3.3 ms a source), its Floyd-Warshall
-with predecessors is a loop in Python over all triples of hosts, and a replay would wait for its
-import. So the searches stand here, and tests compare their lengths with those of networkx.
+SimGrid's order breaks ties between paths of equal length, which determines the route of a message.
+networkx breaks them differently. Choosing among all of its shortest paths takes 2.8 times as long
+as this search (2,500 hosts in a grid: 9.1 ms instead of 3.3 ms per source), its Floyd-Warshall
+with predecessors is a Python loop over all triples of hosts, and its import would delay replays.
+Therefore the searches are implemented here; tests compare their lengths with those of networkx.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class TableZone(Zone):
     Parameters
     ----------
     name, parent
-        As of any zone.
+        As in any zone.
     """
 
     def __init__(self, name: str, parent: Zone | None) -> None:
@@ -39,17 +39,17 @@ class TableZone(Zone):
         self.routes: dict[tuple[int, int], LocalRoute] = {}
 
     def add_route(self, src: int, dst: int, route: LocalRoute) -> bool:
-        """Declare a route; False if the pair has one already."""
+        """Declare a route; return False if the pair already has one."""
         if (src, dst) in self.routes:
             return False
         self.routes[src, dst] = route
         return True
 
     def add_default_loopbacks(self, loopback: Callable[[], int]) -> None:
-        """Give every vertex its default loopback, once everything is declared.
+        """Give every vertex without a declared loopback the default one.
 
         `loopback` returns the link that SimGrid's network models provide for messages from a
-        host to itself; zones that hold zones have no use for it.
+        host to itself; zones that contain zones do not need it.
         """
         if not self.children:
             for vertex in range(self.size):
@@ -63,7 +63,7 @@ class TableZone(Zone):
         )
 
     def _join(self, steps: list[LocalRoute]) -> LocalRoute:
-        """The route along consecutive declared routes, through the zones between them."""
+        """Join consecutive declared routes, with the paths through the zones between them."""
         links: list[int] = list(steps[0].links)
         terms: list[Term] = list(links)
         for before, after in itertools.pairwise(steps):
@@ -76,7 +76,7 @@ class TableZone(Zone):
 
 
 class FullZone(TableZone):
-    """Every pair that can communicate has a declared route."""
+    """Zone in which every communicating pair has a declared route."""
 
     kind = "Full"
 
@@ -88,13 +88,13 @@ class FullZone(TableZone):
 
 
 class FloydZone(TableZone):
-    """Shortest paths by number of links, computed for all pairs at once (Floyd, Warshall)."""
+    """Shortest paths by number of links, computed for all pairs at once (Floyd-Warshall)."""
 
     kind = "Floyd"
 
     @cached_property
     def _predecessors(self) -> NDArray[np.int64]:
-        """The vertex before each destination on the path from each source; -1: no path."""
+        """Predecessor of each destination on the path from each source; -1: no path."""
         import numpy as np
 
         unreachable = np.iinfo(np.int64).max // 4
@@ -126,11 +126,11 @@ class FloydZone(TableZone):
 
 
 class DijkstraZone(TableZone):
-    """Shortest paths by number of links, computed for one source when it first sends.
+    """Shortest paths by number of links, computed per source when it first sends.
 
-    SimGrid builds these routes from their end: the links of each declared route come in reverse,
-    and before those of other zones on the way; latencies are added up from the end, too. That
-    changes no time but in its last bit, and routes here are equal to SimGrid's link by link.
+    SimGrid builds these routes from their end: the links of each declared route are reversed and
+    precede those of other zones on the path; latencies are summed from the end, too. This affects
+    times in the last bit only, and routes are equal to SimGrid's link by link.
     """
 
     kind = "Dijkstra"
@@ -138,7 +138,7 @@ class DijkstraZone(TableZone):
 
     @cached_property
     def _order(self) -> dict[int, int]:
-        """Rank of each vertex in the order in which routes first name them."""
+        """Index of each vertex in the order of first mention by a route."""
         order: dict[int, int] = {}
         for pair in self.routes:
             for vertex in pair:
@@ -147,7 +147,7 @@ class DijkstraZone(TableZone):
 
     @cached_property
     def _neighbours(self) -> dict[int, list[tuple[int, int]]]:
-        """For each vertex the vertices one route away, and the number of links there."""
+        """For each vertex, the vertices one route away and the number of links to them."""
         found: dict[int, list[tuple[int, int]]] = {vertex: [] for vertex in self._order}
         for (src, dst), route in self.routes.items():
             found[src].append((dst, len(route.links)))
@@ -158,7 +158,7 @@ class DijkstraZone(TableZone):
         return {}
 
     def _tree(self, src: int) -> dict[int, int]:
-        """The vertex before each vertex on the shortest path from `src`."""
+        """Return the predecessor of each vertex on the shortest path from `src`."""
         tree = self._trees.get(src)
         if tree is None:
             tree = self._trees[src] = self._search(src)
