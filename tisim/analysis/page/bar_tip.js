@@ -1,14 +1,14 @@
-// Tooltip of a bar of the viewer's chart: the server knows the state under the mouse.
+// Tooltip of a bar in the viewer's chart: the server provides the state under the mouse.
 
 import { tip } from "./canvas.js";
 import { bytes, instant, laneName, time } from "./format.js";
 
-const PAUSE = 60; // milliseconds of rest before the server is asked
+const PAUSE = 60; // milliseconds of rest before the server is queried
 
 export class BarTip {
   constructor(gantt) {
     Object.assign(this, { gantt, event: null, known: null, waiting: 0 });
-    // Where nothing is known, what the picture says is shown.
+    // Without an answer, the tooltip shows the content of the picture.
     this.asker = gantt.run.asker(
       (answer) => {
         this.known = answer;

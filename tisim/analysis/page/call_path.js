@@ -1,4 +1,4 @@
-// The call path of one rank over time: functions, the call, and below them the messages inside
+// The call path of one rank over time: functions, the call, and below them the messages within
 // collectives.
 
 import { inkOn, prepared, themed } from "./canvas.js";
@@ -8,7 +8,7 @@ import { Asker } from "./server.js";
 
 const ROW = 18; // pixels
 const MESSAGE = 6;
-// Colours of functions by their names, as light as text on them needs.
+// Colours of functions, chosen by name; light enough for text on them.
 const COLOURS = [
   ["#A6CEE3", "#FDBF6F", "#B2DF8A", "#FB9A99", "#CAB2D6"],
   ["#FFFF99", "#8DD3C7", "#D9D9D9", "#FCCDE5", "#BC9FCB"],
@@ -21,7 +21,7 @@ export function colourOf(name) {
 }
 
 export class CallPathChart {
-  // `of`: which run; its view has the window, that of the first run the depth and the selection.
+  // `of`: the run; its view gives the window, that of the first run the depth and the selection.
   constructor(canvas, name, slider, view, say, of = "a", main = view) {
     Object.assign(this, { canvas, name, slider, view, of, main, answer: null });
     this.asker = new Asker((answer) => {
@@ -38,7 +38,7 @@ export class CallPathChart {
     });
   }
 
-  // The rank that is shown: the selected one, of whichever run, or the first of the window.
+  // The displayed rank: the selected one, of either run, or the first of the window.
   rank() {
     const { selected } = this.main;
     return selected ? selected.rank : this.main.rankAt(this.main.first);
@@ -49,7 +49,7 @@ export class CallPathChart {
     this.asker.ask("depth", { of: this.of, begin, end, rank: this.rank() });
   }
 
-  // The depths that the slider lets through.
+  // The depths within the slider's limit.
   rows() {
     const { depths } = this.answer;
     return this.main.depth ? depths.slice(0, this.main.depth) : depths;
@@ -62,7 +62,7 @@ export class CallPathChart {
     return share < 0 || share > 1 ? null : begin + share * (end - begin);
   }
 
-  // The function or the message under the mouse.
+  // Text for the function or message under the mouse.
   words(event) {
     const at = this.time(event);
     if (at === null || !this.answer) return "";
@@ -83,7 +83,7 @@ export class CallPathChart {
     return `${ends}, ${bytes(message.bytes)}, ${time(end - start)}`;
   }
 
-  // The title of the picture; `lanes`: rows of messages.
+  // The title of the chart; `lanes`: number of message rows.
   title(lanes) {
     const { rank, known, sampled } = this.answer;
     const isKnown = known || sampled;
@@ -140,7 +140,7 @@ export class CallPathChart {
   }
 }
 
-// A function or a call, with its name where there is room.
+// Draws a function or call, with its name if there is room.
 export function drawSpan(context, left, right, top, name, colour = colourOf(name)) {
   context.fillStyle = colour;
   context.fillRect(left, top, Math.max(right - left - 0.5, 0.6), ROW - 1);

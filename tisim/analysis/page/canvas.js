@@ -1,17 +1,17 @@
-// Canvases in pixels of the page: colours, arrows, the critical path, an axis of time, tooltips.
+// Canvas helpers in page pixels: colours, arrows, the critical path, a time axis, tooltips.
 
 import { instant, ticks } from "./format.js";
 
-// Pixels: a turn of the critical path that can be followed, and a stay that can be seen.
+// Pixels: minimum width of a visible turn of the critical path, and of a visible stay on a rank.
 const PATH_TURN = 5;
 const PATH_STAY = 6;
 
-// A colour of the page, light or dark.
+// A colour of the page's light or dark theme.
 export function themed(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-// Black or white, whichever can be read on a colour such as #0170A9.
+// Black or white, whichever is readable on a colour such as #0170A9.
 export function inkOn(colour) {
   const value = Number.parseInt(colour.slice(1), 16);
   const light = 0.3 * (value >> 16) + 0.59 * ((value >> 8) & 0xff) + 0.11 * (value & 0xff);
@@ -24,7 +24,7 @@ export function pixel(colour) {
   return (0xff000000 | ((value & 0xff) << 16) | (value & 0xff00) | (value >> 16)) >>> 0;
 }
 
-// The size of a canvas without its border: whole pixels of the screen.
+// The size of a canvas without its border, in whole device pixels.
 export function sizeOf(canvas) {
   const ratio = window.devicePixelRatio || 1;
   const box = canvas.getBoundingClientRect();
@@ -33,9 +33,9 @@ export function sizeOf(canvas) {
   return { width, height: whole(box.height - canvas.offsetHeight + canvas.clientHeight), ratio };
 }
 
-// An empty canvas with the resolution of the screen. Without a height it has the one of its style.
+// An empty canvas at the screen's resolution. Without a height it keeps the height of its style.
 export function prepared(canvas, height = null) {
-  if (height !== null) canvas.style.height = `${height}px`; // may change the room that there is
+  if (height !== null) canvas.style.height = `${height}px`; // may change the available width
   const size = sizeOf(canvas);
   const { ratio } = size;
   const [columns, rows] = [size.width, size.height].map((length) => Math.round(length * ratio));
@@ -50,7 +50,7 @@ export function prepared(canvas, height = null) {
   return { context, ...size };
 }
 
-// Arrows [x, y, to x, to y], which are no darker where they cross.
+// Draws arrows [x, y, to x, to y] that do not get darker where they cross.
 export function drawArrows(context, arrows) {
   const [lines, heads] = [new Path2D(), new Path2D()];
   for (const [x, y, toX, toY] of arrows) {
@@ -67,8 +67,8 @@ export function drawArrows(context, arrows) {
   context.fill(heads);
 }
 
-// The critical path as lines [x, y, to x, to y] in a picture of some width. Where it turns too
-// often to be followed, the turns are faint, and it is heavy only where it stays for a while.
+// Draws the critical path as lines [x, y, to x, to y] in a picture of some width. If it turns too
+// often to be followed, the turns are faint and only longer stays on a rank are heavy.
 export function drawPathLine(context, lines, pictureWidth) {
   const isDense = lines.length * PATH_TURN > pictureWidth;
   const stays = ([x, y, toX, toY]) => y === toY && toX - x > PATH_STAY;
@@ -95,13 +95,13 @@ export function drawPathLine(context, lines, pictureWidth) {
   context.restore();
 }
 
-// A text in the middle of a place, as far as the picture reaches.
+// Draws a text centred at x, clamped to the width of the picture.
 export function drawText(context, text, x, y, pictureWidth) {
   const size = context.measureText(text).width;
   context.fillText(text, Math.max(0, Math.min(x - size / 2, pictureWidth - size)), y);
 }
 
-// Instants below a picture whose lower edge is `top`.
+// Draws the time axis below a picture whose lower edge is `top`.
 export function drawTimes(context, { begin, end, left, width, top }) {
   context.fillStyle = themed("--ink");
   context.textBaseline = "top";

@@ -1,15 +1,15 @@
-// A run whose data are in the page: all states, or the shares of each in bins of time. Both add the
-// mean part of each pixel that each state takes on the ranks of a row.
+// A run whose data are embedded in the page: all states, or the share of each state in time bins.
+// Both add up the mean share of each pixel that each state takes on the ranks of a row.
 
 import { time as duration, instant, percent, whole } from "./format.js";
 
 const TYPES = { f8: Float64Array, f4: Float32Array, i4: Int32Array, u1: Uint8Array };
 const MOST_ARROWS = 100;
-const MOST_RANKS = 128; // with a row each
-const MOST_ROWS = 64; // of more ranks
-// A window takes shares of fewer ranks if it is as long as this number of their longer bins.
+const MOST_RANKS = 128; // with one row each
+const MOST_ROWS = 64; // for more ranks
+// A window uses shares of fewer ranks if it spans at least this number of their longer bins.
 const FEWEST_BINS = 16;
-// A window shows every state of a known part if the part is at least this share of it.
+// A window shows every state of the detailed part if that covers at least this share of it.
 const LEAST_COMMON = 0.25;
 
 async function unpack(packed) {
@@ -18,7 +18,7 @@ async function unpack(packed) {
   return new TYPES[packed.type](await new Response(stream).arrayBuffer());
 }
 
-// The same object with its packed arrays unpacked, wherever they are.
+// Returns a copy of an object with all packed arrays unpacked, at any depth.
 export async function unpackAll(value) {
   if (value === null || typeof value !== "object") return value;
   if (!Array.isArray(value) && "type" in value && "data" in value) return unpack(value);
@@ -30,7 +30,7 @@ export async function unpackAll(value) {
 // The name of a row.
 const nameOf = (first, last) => (first === last ? String(first) : `${first}-${last}`);
 
-// The sums of a picture: seconds of each state in each column, in columns.
+// The sums of a picture: seconds of each state in each column, in units of columns.
 class Sums {
   constructor(view, columns, states) {
     Object.assign(this, { view, columns, states, values: new Float32Array(columns * states) });
@@ -48,13 +48,13 @@ class Sums {
   }
 }
 
-// Every state of every rank: those of a rank follow one another without a gap.
+// Every state of every rank; the states of a rank are contiguous in time.
 class AllStates {
   constructor(data) {
     Object.assign(this, data, { size: 1, step: 0 });
   }
 
-  // The state of a rank at a time, by its place.
+  // Returns the index of a rank's state at a time.
   find(rank, time) {
     let low = this.first[rank];
     let high = this.first[rank + 1];
@@ -98,7 +98,7 @@ class AllStates {
     return `rank ${rank}: ${state}, in ${page.kinds[this.kind[i]]}${cause}\n${span}`;
   }
 
-  // The number of ranks in each state.
+  // Text with the number of ranks in each state.
   countRanks(low, high, time, page) {
     const counts = page.states.map(({ name }) => [0, name]);
     for (let rank = low; rank <= high; rank += 1) {
@@ -155,7 +155,7 @@ class Shares {
   }
 }
 
-// Every state in a part of the time, shares before and after it.
+// Every state within a part of the time, shares before and after it.
 class Mixed {
   constructor(states, part, shares) {
     Object.assign(this, { states, part, shares, size: shares.size, step: shares.step });
@@ -176,8 +176,8 @@ class Mixed {
   }
 }
 
-// A page has all states; or shares of the whole run, of long groups of ranks and of shorter ones in
-// longer bins, and every state of a part of the time.
+// The page contains all states; or shares of the whole run, for large groups of ranks and for
+// smaller ones in longer bins, and every state within a part of the time.
 export class EmbeddedRun {
   constructor(page) {
     const { end, ranks, lanes, states, outliers } = page;
@@ -188,16 +188,16 @@ export class EmbeddedRun {
     this.detail = page.detail ? new AllStates(page.detail.states) : null;
   }
 
-  // Answers at once, as the server does later.
+  // Answers immediately, with the interface of the server's asynchronous queries.
   asker(use) {
-    return { ask: (name, query) => use(this[name](query)), stop: () => {} }; // it answers at once
+    return { ask: (name, query) => use(this[name](query)), stop: () => {} }; // nothing to stop
   }
 
   legend() {
     return this.states;
   }
 
-  // Ranks of a row of a window: 1, 2, 5, 10, 20, ...
+  // Ranks per row of a window: 1, 2, 5, 10, 20, ...
   rowSize({ first, last }) {
     const ranks = last - first + 1;
     if (ranks <= MOST_RANKS) return 1;
@@ -209,7 +209,7 @@ export class EmbeddedRun {
     }
   }
 
-  // The shortest window around a time that shows more than a longer one does.
+  // The shortest window around a time that shows more detail than a longer one.
   least(time) {
     const finest = this.all || this.knows(time, time) ? 0 : 8 * this.shares[0].step;
     return Math.max(finest, this.end * 1e-9);
@@ -219,7 +219,7 @@ export class EmbeddedRun {
     return this.part && begin >= this.part.begin && end <= this.part.end;
   }
 
-  // The most detailed data of a window with rows of some size.
+  // The most detailed data for a window with rows of some size.
   source({ begin, end }, size) {
     if (this.all) return this.all;
     if (this.knows(begin, end)) return this.detail;
@@ -235,7 +235,7 @@ export class EmbeddedRun {
     return this.source(view, this.rowSize(view)).describe(first, last, time, this.page);
   }
 
-  // The resolution of the picture of a window, in sentences; `pixel`: the seconds of a column.
+  // Sentences on the resolution of a window's picture; `pixel`: seconds per column.
   notes(view, pixel) {
     const rowSize = this.rowSize(view);
     const { step, size, part } = this.source(view, rowSize);
@@ -253,7 +253,7 @@ export class EmbeddedRun {
     return notes;
   }
 
-  // The rows of a window as a tile: shares of each column of each row.
+  // The rows of a window as a tile: shares for each column of each row.
   tile({ begin, end, first, last, columns }) {
     const view = { begin, end, first, last };
     const size = this.rowSize(view);
@@ -275,7 +275,7 @@ export class EmbeddedRun {
     return tile;
   }
 
-  // The messages that were waited for longest: they come first in the page.
+  // The longest-awaited messages, which come first in the page.
   messages({ begin, end, first, last }) {
     const { started, arrived, source, destination, part } = this.page.messages;
     const isInside = (rank) => rank >= first && rank <= last;
@@ -313,7 +313,7 @@ export class EmbeddedRun {
   }
 }
 
-// The states of a column of a lane, without gaps where they add up to about everything.
+// Adds the states of a column of a lane, scaled to leave no gaps if they add up to almost 1.
 function addCells(tile, lane, x, parts) {
   const sum = parts.reduce((total, part) => total + part, 0);
   const scale = 255 / (sum > 0.98 ? sum : 1); // shares are rounded

@@ -1,13 +1,13 @@
-// Findings about the run, shown first: sentences that lead to the part that shows them.
+// Findings about the run, shown first: sentences that link to the corresponding view.
 
 import { element, note, title } from "./tables.js";
 
-// A sentence with ** around what matters most.
+// A sentence with ** around its emphasised parts.
 function inWords(text) {
   return text.split("**").map((part, place) => (place % 2 ? element("b", {}, part) : part));
 }
 
-// The items of a list; a click shows the window, and what belongs to the sentence beside it.
+// The items of a list; a click shows the window and the tab that belong to the sentence.
 export function findings({ findings: found }, { view }) {
   const items = found.map((one) => {
     const { begin, end, first, last, tab, point } = one;

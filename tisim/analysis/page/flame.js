@@ -1,5 +1,5 @@
-// The flame graph of call paths: functions from the outermost down, each as wide as its time in the
-// window, all ranks together; below the innermost its calls, and their states in their colours.
+// The flame graph of call paths: functions from the outermost down, with width proportional to
+// their time in the window over all ranks; below the innermost, its calls and their states.
 
 import { colourOf, drawSpan } from "./call_path.js";
 import { prepared, tip } from "./canvas.js";
@@ -7,11 +7,11 @@ import { percent, time } from "./format.js";
 import { element } from "./tables.js";
 
 const ROW = 18; // pixels
-const SEEN = 0.4; // pixels: narrower ones are left out
+const SEEN = 0.4; // pixels: narrower ones are omitted
 
 const NOWHERE = "between calls";
 
-// Functions with the parts that they consist of.
+// The tree of functions and their parts.
 function treeOf(rows, colours) {
   const root = { name: "all", seconds: 0, parts: new Map(), depth: 0, colour: "#c8c8c8" };
   for (const { path, kind, state, seconds } of rows) {
@@ -33,11 +33,11 @@ function treeOf(rows, colours) {
 
 const deepest = (node) => Math.max(node.depth, ...[...node.parts.values()].map(deepest));
 
-// `whole`: the names of functions that are shortened.
+// `whole`: the full names of shortened functions.
 export function flameGraph(rows, whole, { run }) {
   const root = treeOf(rows, new Map(run.states.map(({ name, colour }) => [name, colour])));
   const canvas = element("canvas", { class: "flame", "aria-label": "Flame graph of call paths" });
-  let top = root; // what fills the width
+  let top = root; // the node that fills the width
   let boxes = [];
   const put = (node, left, width, least) => {
     boxes.push({ node, left, width, row: node.depth - least });

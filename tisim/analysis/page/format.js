@@ -1,4 +1,4 @@
-// Numbers in words: one unit for all times of a window, so that they can be compared.
+// Formatting of numbers: one unit for all times of a window, so that they can be compared.
 
 const UNITS = [
   [1, "s"],
@@ -17,7 +17,7 @@ export function time(seconds, digits = 4) {
   return `${Number((seconds / size).toPrecision(digits))} ${name}`;
 }
 
-// An instant, with as many digits as tell apart what is `step` away, in the unit of `like`.
+// An instant, with enough digits to distinguish times `step` apart, in the unit of `like`.
 export function instant(seconds, step, like = seconds) {
   const [size, name] = unitOf(Math.max(Math.abs(like), step));
   const digits = Math.max(0, Math.min(12, Math.ceil(-Math.log10(step / size)) + 1));
@@ -44,7 +44,7 @@ export function whole(count) {
   return count.toLocaleString("en");
 }
 
-// Round values between two ends, at most `most`.
+// Round values between two ends, at most `most` of them.
 export function ticks(begin, end, most) {
   const raw = (end - begin) / Math.max(most, 1);
   const power = 10 ** Math.floor(Math.log10(raw));
@@ -55,13 +55,13 @@ export function ticks(begin, end, most) {
   return { step, values };
 }
 
-// The name of a lane of one rank: streams of GPUs have names of their own.
+// The name of a lane of one rank: GPU streams have names of their own.
 export function laneName(run, rank) {
   return run.lanes ? run.lanes[rank] : `rank ${rank}`;
 }
 
-// The lanes from `first` to `last` that have room for their names, so many lanes apart: those that
-// begin another host (a GPU above its streams) before the others.
+// The lanes from `first` to `last` whose names fit, at least `apart` lanes apart; lanes that
+// start another host (a GPU above its streams) take precedence.
 export function namedLanes(first, last, apart, hostAt) {
   const all = Array.from({ length: last - first + 1 }, (_, place) => first + place);
   const named = [];

@@ -1,5 +1,5 @@
 // The Gantt chart of the report and the viewer: ranks over time, messages, the critical path.
-// A run (embedded.js or server.js) answers what a window shows.
+// A run (embedded.js or server.js) provides the content of a window.
 
 import {
   drawArrows,
@@ -17,22 +17,22 @@ import { listenToMouse } from "./gestures.js";
 import { barsOf, cellsAt, pictureOf } from "./tile.js";
 
 const LEAST_LANE = 4; // pixels
-const LEAST_GROUP = 11; // of a lane of several ranks, which has its name beside it
+const LEAST_GROUP = 11; // the same for a lane of several ranks, which is labelled
 const MOST = { columns: 4096, lanes: 2048 };
 const ARROWS = 500;
-const ARROW = 16; // pixels: the arrows that begin and end in the same cells are one
-const FEW_ARROWS = 60; // more are fainter
-const STRENGTHS = 5; // of arrows
+const ARROW = 16; // pixels: arrows that begin and end in the same cells are merged
+const FEW_ARROWS = 60; // more arrows are fainter
+const STRENGTHS = 5; // number of arrow strengths
 const MOST_LABELS = 3;
-const NAMED = { height: 14, width: 40 }; // pixels of a bar with room for a name
-const DIMMED = 0.66; // how far the ground covers what is not on the critical path
+const NAMED = { height: 14, width: 40 }; // minimum size in pixels of a bar that shows its name
+const DIMMED = 0.66; // opacity of the cover over everything outside the critical path
 const EMPTY = "Nothing happens here: the ranks have ended, or have not begun.";
 
-export const LEFT = 76; // pixels: the names of lanes
+export const LEFT = 76; // pixels: width of the lane names
 
 export class Gantt {
   // `say` shows an error; `of` is "a" or "b", one of two runs; `margins` and `height` are those of
-  // the picture in pixels. Without a height it has that of its style.
+  // the picture in pixels. Without a height, the style's height applies.
   constructor(canvas, view, run, { say, of = "a", margins = {}, height = null } = {}) {
     Object.assign(this, { canvas, view, run, of, height, messages: [], notes: {} });
     this.margins = { left: LEFT, right: 0, top: 0, bottom: 22, ...margins };
@@ -40,7 +40,7 @@ export class Gantt {
     this.image = null;
     this.path = null; // the critical path of the window
     this.record = null; // the selected state
-    this.frame = null; // of a window that is being selected
+    this.frame = null; // frame of a window being selected
     this.tiles = run.asker((tile) => this.useTile(tile), say);
     this.arrows = run.asker((answer) => this.useMessages(answer), say);
     this.paths = run.asker((answer) => {
@@ -53,7 +53,7 @@ export class Gantt {
     this.listen();
   }
 
-  // Finds the part of the canvas in which time and ranks are drawn.
+  // Computes the area of the canvas in which time and ranks are drawn.
   measure() {
     const { left, right, top, bottom } = this.margins;
     const size = sizeOf(this.canvas);
@@ -62,9 +62,9 @@ export class Gantt {
     this.area = { left, top, width, height, ratio: size.ratio };
   }
 
-  // Asks for what the window shows; until it is there, the picture before is stretched.
+  // Requests the content of the window; until it arrives, the previous picture is stretched.
   request() {
-    if (!this.canvas.clientWidth) return; // its tab is not shown
+    if (!this.canvas.clientWidth) return; // its tab is hidden
     const { of, view } = this;
     this.measure();
     const { width, height, ratio } = this.area;
@@ -76,7 +76,7 @@ export class Gantt {
     this.tiles.ask("tile", { ...shown, columns, lanes, ...view.colouring });
     if (view.arrows) this.arrows.ask("messages", { ...shown, most: ARROWS, columns: cells, lanes });
     else {
-      this.arrows.stop(); // an answer under way would draw what was switched off
+      this.arrows.stop(); // an answer in flight would draw what was switched off
       this.messages = [];
     }
     if (view.path) this.paths.ask("path", shown);
@@ -88,7 +88,7 @@ export class Gantt {
     this.draw();
   }
 
-  // A lane is a rank, or a group of ranks: 2, 4, 8, ... of them, so that each group has a name.
+  // A lane is a rank, or a group of 2, 4, 8, ... ranks large enough for the group's name.
   lanesFor(ranks, height) {
     if (this.run.rowSize || ranks * LEAST_LANE <= height) return Math.min(ranks, MOST.lanes);
     let size = 2;
@@ -119,12 +119,12 @@ export class Gantt {
     return left + ((time - begin) / (end - begin)) * width;
   }
 
-  // Rows have one rank each, or as many as the run says: the last one may have fewer.
+  // Ranks per row: 1, or the number set by the run; the last row may have fewer.
   get rowSize() {
     return this.run.rowSize ? this.run.rowSize(this.view) : 1;
   }
 
-  // Positions that the height is divided into.
+  // Number of positions across the height.
   get positions() {
     return Math.ceil(this.view.ranks / this.rowSize) * this.rowSize;
   }
@@ -160,7 +160,7 @@ export class Gantt {
     };
   }
 
-  // Content of the tile under a point: lines of words; "" where there is nothing.
+  // Content of the tile under a point as lines of text; empty if there is none.
   sharesAt({ time, position }) {
     const { tile } = this;
     if (!tile) return { count: 0, lines: [] };
@@ -206,8 +206,8 @@ export class Gantt {
     else if (this.hasGroups) this.nameLanes(context);
     else this.nameRanks(context);
     this.drawGroups(context);
-    const path = this.path ? this.path.start.length : 0; // parts that are drawn
-    const { named } = this; // bars
+    const path = this.path ? this.path.start.length : 0; // number of drawn parts
+    const { named } = this; // number of named bars
     Object.assign(this.canvas.dataset, { begin, end, first, last, path, named });
     this.canvas.dispatchEvent(new CustomEvent("drawn"));
   }
@@ -229,7 +229,7 @@ export class Gantt {
     context.textAlign = "left";
   }
 
-  // The names of what is alone in a bar that has room for it.
+  // Writes the name of the state into each uniform bar with room for it.
   nameBars(context) {
     const { tile } = this;
     this.named = 0;
@@ -250,15 +250,15 @@ export class Gantt {
       if (context.measureText(name).width + 8 > end - begin) continue;
       context.fillStyle = this.path ? themed("--ink") : inkOn(colour);
       const y = this.y(tile.first + (lane + 0.5) * scale);
-      // Beside the critical path, which runs through the middle.
+      // Above the critical path, which runs through the middle.
       const beside = this.path && laneHeight >= 3 * NAMED.height ? NAMED.height : 0;
       context.fillText(name, begin + 4, y - beside);
       this.named += 1;
     }
   }
 
-  // Arrows, the stronger the more was waited for them, those on top. Many are fainter, so that the
-  // states remain to be seen.
+  // Draws arrows, stronger and on top the longer the wait for the message. If there are many, they
+  // are fainter to keep the states visible.
   drawMessages(context) {
     const known = this.messages.filter((one) => one.arrived !== null && one.started !== null);
     const most = known.reduce((value, { waited }) => Math.max(value, waited ?? 0), 0);
@@ -281,7 +281,7 @@ export class Gantt {
     context.restore();
   }
 
-  // The upper and the lower edge of the row with a rank.
+  // The upper and the lower edge of a rank's row.
   edges(rank) {
     const { first, last } = this.run.rowSize || !this.tile ? this.view : this.tile;
     const position = this.view.positionOf(rank);
@@ -291,7 +291,7 @@ export class Gantt {
     return [top, this.y(first + size) - this.y(first)];
   }
 
-  // Covers all but what the critical path consists of.
+  // Dims everything outside the critical path.
   brighten(context) {
     const { left, top, width, height } = this.area;
     context.save();
@@ -322,7 +322,7 @@ export class Gantt {
     drawPathLine(context, Array.from(start, line), width);
   }
 
-  // Computations that took far longer than others like them.
+  // Marks computations that took far longer than comparable ones.
   drawOutliers(context) {
     const { view, rowSize } = this;
     const { begin, end, first, last } = view;
@@ -352,7 +352,7 @@ export class Gantt {
     context.fillText(outlier.text, from + 6, y);
   }
 
-  // The selected state with the chain of its causes, and a window that is being selected.
+  // Draws the selected state with its chain of causes, and the window being selected.
   drawSelection(context) {
     context.strokeStyle = themed("--mark");
     context.lineWidth = 2;
@@ -385,13 +385,13 @@ export class Gantt {
     }
   }
 
-  // True if lanes are groups of ranks, which a click on their names opens.
+  // True if lanes are groups of ranks, which open with a click on their names.
   get hasGroups() {
     const { tile } = this;
     return !this.run.rowSize && tile !== null && tile.lanes < tile.last - tile.first + 1;
   }
 
-  // The positions of the group that a position is in.
+  // The positions of the group that contains a position.
   groupOf(position) {
     const { first, last, lanes } = this.tile;
     const ranks = last - first + 1;
@@ -432,7 +432,7 @@ export class Gantt {
     }
   }
 
-  // A line at the first rank of each group, with its name where there is room.
+  // Draws a line at the first rank of each group, with its name if there is room.
   drawGroups(context) {
     const { groups } = this.view.arrangement || { groups: [] };
     const { left, width, height } = this.area;
@@ -468,7 +468,7 @@ export class Gantt {
     this.canvas.addEventListener("pointerleave", () => tip.hide());
   }
 
-  // Shows the state under the mouse: a run that has all its states describes it, another is asked.
+  // Shows the state under the mouse, from the run if it contains all states, else from the server.
   point(event, point) {
     const { run, view, rowSize } = this;
     const { isInside, position, time } = point;

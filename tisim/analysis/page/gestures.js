@@ -1,11 +1,11 @@
-// The mouse and the keyboard on a picture of ranks over time: the wheel zooms in time, with Shift
-// in ranks; a drag moves, with Shift it selects a window; a click selects a point.
+// Mouse and keyboard input on a picture of ranks over time: the wheel zooms in time, or in ranks
+// with Shift; a drag moves, or selects a window with Shift; a click selects a point.
 
-const STILL = 4; // pixels that a click may move
+const STILL = 4; // maximum movement of a click, in pixels
 
 // `picture`: `at(event)`, the point under the mouse; `room()`, its width and height in pixels;
-// `pointed(event, point)`; `clickedBeside(point)`, on the name of a lane; `select(frame)`, the
-// frame of a window that is being selected, or null.
+// `pointed(event, point)`; `clickedBeside(point)`, a click on the name of a lane;
+// `select(frame)`, the frame of the window being selected, or null.
 export function listenToMouse(canvas, view, picture) {
   const zoom = (event) => {
     event.preventDefault();
@@ -65,7 +65,7 @@ function between(a, b) {
   return { begin: Math.min(a.time, b.time), end: Math.max(a.time, b.time), first, last };
 }
 
-// Calls the action of a key, by its name, unless someone writes or it belongs to the browser.
+// Calls the action of a key by name, except while typing and for the browser's own shortcuts.
 export function listenToKeys(target, actions) {
   target.addEventListener("keydown", (event) => {
     const isWriting = /^(INPUT|SELECT)$/.test(event.target.tagName);

@@ -1,11 +1,11 @@
-// The communication matrix and the load of links: cells, the darker the more.
+// The communication matrix and the load of links: cells are darker for higher values.
 
 import { drawTimes, prepared, themed, tip } from "./canvas.js";
 import { bytes, time as duration, percent, whole } from "./format.js";
 
 const DARK = [1, 40, 90];
 const LIGHT = [226, 238, 244];
-const ROW = 17; // pixels of a link
+const ROW = 17; // pixels per link
 
 export function shade(part) {
   const mixed = LIGHT.map((light, i) => Math.round(light + (DARK[i] - light) * Math.min(part, 1)));
@@ -18,7 +18,7 @@ function showRamp(id, low, high) {
   document.getElementById(id).replaceChildren(low, strip, high);
 }
 
-// Shows `words(event)` beside the mouse; "" hides them.
+// Shows `words(event)` next to the mouse; "" hides them.
 function describe(canvas, words) {
   canvas.addEventListener("pointermove", (event) => tip.show(event, words(event)));
   canvas.addEventListener("pointerleave", () => tip.hide());
@@ -33,7 +33,7 @@ export class Matrix {
     describe(canvas, (event) => this.words(event));
   }
 
-  // By "bytes" or "messages".
+  // `unit`: "bytes" or "messages".
   show(unit) {
     this.unit = unit;
     this.request();
@@ -48,7 +48,7 @@ export class Matrix {
     const { count } = this.lanes;
     const values = this.values[this.unit];
     const { context, width } = prepared(this.canvas, count * cell + top + 8);
-    if (width === 0) return; // its tab is not shown
+    if (width === 0) return; // its tab is hidden
     const sent = values.filter((value) => value > 0);
     const least = sent.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
     const most = sent.reduce((a, b) => Math.max(a, b), 0);

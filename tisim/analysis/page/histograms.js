@@ -1,4 +1,4 @@
-// How long calls take: a histogram of each kind of call, all over the same axis.
+// Durations of calls: a histogram for each kind of call, all with the same axis.
 
 import { drawText, prepared, themed, tip } from "./canvas.js";
 import { time, whole } from "./format.js";
@@ -7,7 +7,7 @@ import { element, note, title } from "./tables.js";
 const HEIGHT = 44;
 const AXIS = 16; // pixels below the bars
 
-// The bins from the first that any kind uses to the last.
+// The range of bins used by any kind.
 function usedBins(kinds) {
   const places = kinds.flatMap(({ bins }) => bins.map((count, i) => (count ? i : -1)));
   const used = places.filter((place) => place >= 0);
@@ -35,7 +35,7 @@ function histogram({ kind, bins, median }, edges, [first, last]) {
     context.fillStyle = themed("--line");
     context.fillRect(0, room, width, 1);
     context.fillStyle = themed("--faint");
-    // Powers of ten, as far as there is room.
+    // Powers of ten, as many as fit.
     const step = Math.ceil((span / Math.LN10 / width) * 48);
     const low = Math.ceil(Math.log10(edges[first]) - 1e-9);
     for (let power = low; 10 ** power <= edges[last + 1] * 1.001; power += step) {

@@ -1,4 +1,4 @@
-// Names of links, short enough for a table: what a link joins, and its own name where the mouse is.
+// Short names of links for tables: the ends of a link, with its own name as the tooltip.
 
 import { words } from "./tables.js";
 

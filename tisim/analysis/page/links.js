@@ -1,4 +1,4 @@
-// The load of the links in the window: by level, on the drawn platform, and one by one.
+// The load of the links in the window: by level, on the drawn platform, and individually.
 
 import { prepared } from "./canvas.js";
 import { bytes, percent, whole } from "./format.js";
@@ -9,7 +9,7 @@ import { counts, element, note, numbers, table, title } from "./tables.js";
 
 const STRIP = 18; // pixels
 
-// A row a level: its links from left to right, the darker the fuller.
+// One row per level: its links from left to right, darker for higher loads.
 function strip({ name, links, used, mean, most, loads }, fullest) {
   const canvas = element("canvas", { class: "strip" });
   const paint = () => {
@@ -43,7 +43,7 @@ function drawing(picture) {
   });
 }
 
-// A large platform is drawn when that is wanted, over the whole page.
+// A large platform is drawn only on demand, across the page.
 function drawButton({ view, say }) {
   const draw = async ({ target }) => {
     const { begin, end } = view;

@@ -1,4 +1,4 @@
-// The whole run in small: with a frame around the window, or with marks at outliers.
+// A small picture of the whole run, with a frame around the window or marks at outliers.
 
 import { pixel, prepared, themed } from "./canvas.js";
 import { pictureOf } from "./tile.js";
@@ -7,7 +7,7 @@ const MOST_COLUMNS = 4096;
 const MOST_MARKS = 3;
 
 export class Overview {
-  // `height`: where the style of the page gives none; `isFramed`: whether the window has a frame.
+  // `height`: used if the page's style sets none; `isFramed`: whether the window has a frame.
   constructor(canvas, view, run, { say, height = null, isFramed = false } = {}) {
     Object.assign(this, { canvas, view, run, height, isFramed, tile: null });
     this.tiles = run.asker((tile) => {

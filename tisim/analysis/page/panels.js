@@ -1,4 +1,4 @@
-// The tables beside the picture: one a tab, of what the window shows.
+// The tables next to the chart: one per tab, for the window.
 
 import { findings } from "./findings.js";
 import { flameGraph } from "./flame.js";
@@ -9,7 +9,7 @@ import { Selection } from "./selected.js";
 import { Asker } from "./server.js";
 import { counts, element, instants, note, numbers, table, times, title, words } from "./tables.js";
 
-// Rows of the table of ranks; of more ranks, a row is several.
+// Maximum number of rows in the table of ranks; with more ranks, rows are groups.
 const MOST_RANKS = 2048;
 const SEARCH = "Search for states of the window, such as: state = late sender and wait > 1ms";
 const GAIN = "Only what makes one of them shorter makes the run shorter.";
@@ -17,8 +17,8 @@ const NO_SITES =
   "The trace of this run has neither call sites nor samples, or is not there any more. tisim " +
   "record --call-sites --sample writes them.";
 
-// Questions and answers of the tabs: `ask(view)` gives the name and the query of a question,
-// `show(answer, panels)` what stands in the panel.
+// Queries of the tabs: `ask(view)` returns the name and parameters of a query, and
+// `show(answer, panels)` the content of the panel.
 const TABS = {
   findings: { ask: () => ["findings"], show: findings },
   statistics: { ask: (view) => ["statistics", { ...view.window(), lanes: 1 }], show: statistics },
@@ -41,7 +41,7 @@ export class Panels {
     this.asker = new Asker(
       (answer) => this.show(answer),
       (error) => {
-        box.replaceChildren(note(error.message)); // what was there answered something else
+        box.replaceChildren(note(error.message)); // the previous content answered another query
         say(error);
       },
     );
@@ -78,7 +78,7 @@ export class Panels {
     this.box.replaceChildren(...parts);
   }
 
-  // Shows the longest states of a row's call and state.
+  // Searches for the longest states with a row's call and state.
   search({ kind, state }) {
     const call = kind ? `call = ${kind} and ` : "";
     this.view.set({ tab: "found", query: `${call}state = ${state}` });
@@ -161,12 +161,12 @@ function ranks(answer, { view, run }) {
   ];
 }
 
-// The innermost function of a call path; the whole path is the title of its cell.
+// The innermost function of a call path; the full path is the cell's tooltip.
 function innermost(callPath) {
   return callPath.split(" > ").at(-1);
 }
 
-// The time of the window by the places in the program.
+// The time of the window by call site.
 function sites({ known, rows, whole }, panels) {
   if (!known) return [note(NO_SITES)];
   if (rows === null) {
@@ -283,7 +283,7 @@ function signed(seconds) {
   return `${seconds ? sign : ""}${time(Math.abs(seconds))}`;
 }
 
-// Differences in time between two runs: in the window, and in the whole of them.
+// Time differences between two runs: in the window, and in the whole runs.
 function differences({ a, b, ranks: count, rows }, panels) {
   const { steps } = panels.second.delays.answer ?? { steps: [] };
   const [inA, inB] = [a.end - a.begin, b.end - b.begin];
@@ -327,14 +327,14 @@ function differences({ a, b, ranks: count, rows }, panels) {
   ];
 }
 
-// Keeps the window under a name that can be changed.
+// Bookmarks the window under a name that can be edited.
 export function addBookmark(view) {
   const taken = view.marks.map(({ name }) => Number(/^window (\d+)$/.exec(name)?.[1] ?? 0));
   const name = `window ${Math.max(0, ...taken) + 1}`;
   view.set({ marks: [...view.marks, { name, ...view.span() }], tab: "bookmarks" });
 }
 
-// Windows with names, which the address of the page keeps.
+// Named windows, stored in the page's address.
 function bookmarks(view) {
   const button = (attributes, text) => element("button", { type: "button", ...attributes }, text);
   const change = (mark, changed) => {

@@ -1,11 +1,11 @@
-// A page in a folder of any web server: pictures and answers were prepared (viewer/folder.py).
+// A page in a folder of any web server: pictures and answers are precomputed (viewer/folder.py).
 
 import { readTile } from "./tile.js";
 
 const MISSING =
   "This page was written to a folder, which does not have that: tisim view of the run file does.";
 
-// The folder of the answers; none where a server answers.
+// The folder of the answers; undefined if a server answers.
 export const folder = document.documentElement.dataset.prepared;
 
 const files = new Map();
@@ -18,7 +18,7 @@ async function fetched(name) {
   return new Response(plain).arrayBuffer();
 }
 
-// A file of the folder, which is asked for once.
+// A file of the folder, fetched once.
 function file(name) {
   if (!files.has(name)) {
     const answer = fetched(name);
@@ -30,7 +30,7 @@ function file(name) {
 
 const json = async (name) => JSON.parse(new TextDecoder().decode(await file(name)));
 
-// The cells of a tile in some lanes, by classes of keys, from a column on.
+// Yields the cells of a tile for some lanes, merged by class of key, with shifted columns.
 function* cellsOf(tile, classOf, [low, high], shift) {
   for (let i = 0; i < tile.cells; ) {
     const [column, lane] = [tile.column[i], tile.lane[i]];
@@ -51,7 +51,7 @@ function* cellsOf(tile, classOf, [low, high], shift) {
 const FIELDS = ["column", "lane", "key", "share", "seen"];
 const TYPES = [Uint16Array, Uint16Array, Uint8Array, Uint8Array, Uint8Array];
 
-// The picture of a window: of the level whose columns are as narrow, or the last.
+// The picture of a window, from the coarsest level with columns narrow enough, or the finest.
 async function tile({ begin, end, first, last, columns, by }) {
   const [run, index] = await Promise.all([json("run.z"), json("index.json")]);
   const wanted = Math.ceil(Math.log2((run.end * columns) / (index.columns * (end - begin))));
@@ -83,7 +83,7 @@ async function tile({ begin, end, first, last, columns, by }) {
   };
 }
 
-// The answer about the shortest prepared window that has all of another one.
+// The answer for the shortest prepared window that contains the window.
 async function within(name, { begin, end }) {
   const [run, index] = await Promise.all([json("run.z"), json("index.json")]);
   const pictured = name === "path" || name === "messages";

@@ -1,4 +1,4 @@
-// The report: tabs, and the pictures in them.
+// The report: its tabs and their charts.
 
 import { tip } from "./canvas.js";
 import { EmbeddedRun, unpackAll } from "./embedded.js";
@@ -21,7 +21,7 @@ function openTab(name, charts) {
   charts[name]?.request();
 }
 
-// The tab in the address, as in lu.html#gantt; behind ? is the window of the chart.
+// The tab in the address, as in lu.html#gantt; the chart's window follows after ?.
 function namedTab() {
   const [name] = location.hash.slice(1).split("?");
   return tabs().some((tab) => tab.dataset.tab === name) ? name : "summary";
@@ -34,7 +34,7 @@ function showNamedWindow(view) {
   if ("begin" in named) view.show({ first, last, ...named });
 }
 
-// The whole of the ranks, and a part of the time that is like the whole.
+// All ranks, and a part of the time that is typical of the run.
 const typicalOf = (view, { typical: [begin, end] }) => ({ ...view.whole, begin, end });
 
 function ganttOf(run, page) {
@@ -68,7 +68,7 @@ function ganttOf(run, page) {
   return gantt;
 }
 
-// Describes the window beside and below the chart.
+// Describes the window next to and below the chart.
 function describeWindow(run, view, gantt) {
   const { begin, end, first, last } = view;
   const step = (end - begin) / 1000;
@@ -117,7 +117,7 @@ function overviewOf(run, view, look) {
   return overview;
 }
 
-// On paper all parts stand below one another.
+// Printing shows all parts one below the other.
 function printAllParts(charts, arrive) {
   window.addEventListener("beforeprint", () => {
     for (const section of sections()) section.hidden = false;
@@ -135,7 +135,7 @@ async function start() {
     openTab(tab, charts);
     history.replaceState(null, "", `#${tab}`);
   };
-  // Shows a part of the time of a rank, with a few ranks beside it.
+  // Shows an interval of a rank, with a few ranks next to it.
   const look = (begin, end, rank) => {
     const beside = Math.max(4, Math.min(8, run.ranks >> 2));
     const around = end - begin;

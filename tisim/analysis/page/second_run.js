@@ -1,4 +1,4 @@
-// A second run beneath the first: its window follows that of the first, call by call.
+// A second run below the first: its window follows that of the first, call by call.
 
 import { prepared, themed } from "./canvas.js";
 import { time } from "./format.js";
@@ -7,7 +7,7 @@ import { ViewerView } from "./viewer_view.js";
 
 const FOLLOWED = ["first", "last", "by", "arrows", "path", "order", "arrangement", "depth"];
 
-// The view of the second run: to move it moves the first, which it follows.
+// The view of the second run: moving it moves the first, which it follows.
 export class SecondView extends ViewerView {
   constructor(run, main, say) {
     super(run);
@@ -22,7 +22,7 @@ export class SecondView extends ViewerView {
     try {
       const { begin, end } =
         main.mode === "call" ? await ask("match", { of: "a", ...shown }) : shown;
-      if (asked !== this.asked) return; // it has changed again meanwhile
+      if (asked !== this.asked) return; // the window has changed again
       const length = Math.max(end - begin, this.run.end * 1e-12);
       Object.assign(this, { begin, end: begin + length });
     } catch (error) {

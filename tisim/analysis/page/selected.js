@@ -1,4 +1,4 @@
-// The selected state: its call, its message, the chain of its causes, and who waits for it.
+// The selected state: its call, its message, the chain of its causes, and the ranks waiting for it.
 
 import { bytes, instant, percent, time, whole } from "./format.js";
 import { linkColumn } from "./link_names.js";
@@ -7,7 +7,7 @@ import { element, note, numbers, table, times, title, words } from "./tables.js"
 
 const HINT = "Click a state in the picture: its call, its message and its cause are shown here.";
 
-// Names and values, without those that are empty.
+// Names and values; empty values are omitted.
 function list(...pairs) {
   const known = pairs.filter(([, value]) => value !== "");
   const cells = ([name, value]) => [element("dt", {}, name), element("dd", {}, value)];
@@ -19,7 +19,7 @@ const rankOf = (rank) => (rank < 0 ? "" : `rank ${rank}`);
 const underWay = ({ arrived, started }) => (arrived ?? 0) - (started ?? arrived ?? 0);
 
 export class Selection {
-  // The state may be selected in the chart of the first run or of the second.
+  // The state may be selected in the chart of either run.
   constructor(box, chart, second) {
     Object.assign(this, { box, first: chart, second: second?.chart ?? null, view: chart.view });
     this.asker = new Asker(
@@ -31,7 +31,7 @@ export class Selection {
     );
   }
 
-  // Called when something has changed; `what` as of View.
+  // Called after a change; `what` as in View.
   update(what) {
     const { selected, tab } = this.view;
     if (selected) {
@@ -112,7 +112,7 @@ export class Selection {
     return box;
   }
 
-  // Causes of a wait: shares that add up to it, and the ranks on the way to the largest.
+  // Causes of a wait: shares that add up to it, and the ranks on the path to the largest.
   chainParts({ chain, causes }) {
     if (!causes.length) return [];
     const steps = chain.map((step) => {
@@ -140,7 +140,7 @@ export class Selection {
     ];
   }
 
-  // The largest cause in words.
+  // The largest cause as text.
   causeWords({ rank, state, explains, share, origin }) {
     const { run } = this.chart;
     if (rank < 0) return "The two ranks met too long ago: what the wait is due to is not known.";
@@ -210,14 +210,14 @@ function callParts({ state, call, site, text }) {
   ];
 }
 
-// A call path: a function a line, the outermost first.
+// A call path: one function per line, the outermost first.
 function sourceOf(path) {
   if (!path.includes(" > ") || /^(between|behind|before) /.test(path)) return path;
   const functions = path.split(" > ").map((name) => element("li", {}, name));
   return element("ol", { class: "source" }, ...functions);
 }
 
-// The functions that a computation was in, by its samples; `order`: one after the other.
+// The sampled functions of a computation; `order`: in sequence.
 function sampledParts(length, sampled, order) {
   const columns = [
     words("call path", ([path]) => path),
@@ -249,7 +249,7 @@ function messageParts(message, step) {
   ];
 }
 
-// The links of the route of a message, and its part of each.
+// The links of a message's route, and its share of each.
 function routeParts(rows) {
   const columns = [
     linkColumn,

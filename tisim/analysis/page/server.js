@@ -1,11 +1,11 @@
-// Questions to the viewer's server, in a widget of a notebook to its kernel, or to a folder.
+// Queries to the viewer's server, to the kernel (in a notebook widget), or to a folder.
 
 import { askFolder, folder } from "./prepared.js";
 import { readTile } from "./tile.js";
 
 export async function ask(name, query = {}, { signal } = {}) {
   if (folder) return askFolder(name, query);
-  // Null where the page is not in a frame, or in one of a page of another origin.
+  // Null if the page is not in a frame, or in a frame of another origin.
   const carry = window.frameElement?.askKernel;
   if (carry) {
     const bytes = await carry(name, query, signal);
@@ -20,7 +20,7 @@ export async function ask(name, query = {}, { signal } = {}) {
   return answer;
 }
 
-// Asks again and again; only the answer to the last question is used.
+// Sends queries; only the answer to the last one is used.
 export class Asker {
   constructor(use, fail) {
     this.use = use;
@@ -40,14 +40,14 @@ export class Asker {
     }
   }
 
-  // Uses no answer any more until it asks again.
+  // Discards pending answers until the next query.
   stop() {
     this.running?.abort();
     this.running = null;
   }
 }
 
-// A run that the server tells about: its facts, its colours, and where its pictures come from.
+// A run provided by the server: its facts, its colours, and the source of its pictures.
 export async function serverRun(of) {
   const run = await ask("run", { of });
   run.asker = (use, fail) => new Asker(use, fail);

@@ -1,11 +1,11 @@
-// Tables: heads that sort, fields that filter, rows that lead somewhere.
+// Tables: sortable heads, filter fields, rows with actions.
 
 import { instant, time, whole } from "./format.js";
 
 const SIZES = { s: 1, ms: 1e-3, us: 1e-6, ns: 1e-9, B: 1, kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 };
 const NUMBER = /^([-+]?[\d,]*\.?\d+(?:e[-+]?\d+)?)\s*(%|[kMGT]?B|[mun]?s)?(?:\/s)?$/;
 const NOTHING = "Nothing of that in this window.";
-const LONG = 12; // rows from which on a table of a report can be searched
+const LONG = 12; // minimum number of rows of a searchable table in a report
 
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
@@ -20,7 +20,7 @@ export function element(name, attributes = {}, ...children) {
 export const title = (...children) => element("h3", {}, ...children);
 export const note = (text) => element("p", { class: "note" }, text);
 
-// By a click, and by Enter where the element has the focus.
+// Reacts to a click, and to Enter when the element has the focus.
 function clicked(target, action) {
   target.tabIndex = 0;
   target.addEventListener("click", action);
@@ -29,7 +29,7 @@ function clicked(target, action) {
   });
 }
 
-// Numbers before texts, each by their own order.
+// Numbers sort before texts.
 function compared(a, b) {
   const texts = [a, b].filter((value) => typeof value === "string").length;
   if (texts === 1) return typeof a === "string" ? 1 : -1;
@@ -39,8 +39,8 @@ function compared(a, b) {
 const inOrder = (keyed, isFalling) =>
   keyed.sort(([a], [b]) => (isFalling ? compared(b, a) : compared(a, b))).map(([, row]) => row);
 
-// Heads that sort by their column: numbers the largest first, texts from A, a second time the other
-// way. `apply(place, isFalling)` does it; `sorted`: the column by which rows are sorted already.
+// Heads that sort by their column: numbers in descending, texts in ascending order, reversed by a
+// second click. `apply(place, isFalling)` sorts; `sorted`: the column of the current order.
 function sortable(heads, apply, sorted = -1) {
   let [by, isFalling] = [sorted, true];
   const mark = () =>
@@ -61,7 +61,7 @@ function sortable(heads, apply, sorted = -1) {
   mark();
 }
 
-// A field; `use(text)` gets its text in small letters.
+// A filter field; `use(text)` receives its text in lower case.
 function filterField(use) {
   const label = { placeholder: "filter", "aria-label": "Filter the table" };
   const input = element("input", { class: "filter", type: "search", ...label });
@@ -69,7 +69,7 @@ function filterField(use) {
   return input;
 }
 
-// A row that leads somewhere.
+// A row with an action.
 function clickable(row, go) {
   row.classList.add("clickable");
   clicked(row, go);
@@ -77,7 +77,7 @@ function clickable(row, go) {
 }
 
 // Columns of a table: a name, the value of a row (a function, or the name of a field) and its text.
-// `more`: the `title` of a cell, or `narrow`, for one without line breaks.
+// `more`: the `title` of a cell, or `narrow`, for a cell without line breaks.
 const getter = (value) => (typeof value === "function" ? value : (row) => row[value]);
 export const words = (name, value, more = {}) => ({
   name,
@@ -92,8 +92,8 @@ export const times = (name, value) => numbers(name, value, (seconds) => time(sec
 export const instants = (name, value, step) =>
   numbers(name, value, (seconds) => instant(seconds, step));
 
-// A table of rows, the largest of column `sorted` first; a click on a row calls `click(row)`.
-// Without rows it says so, in the sentence `empty`.
+// A table of rows in descending order of column `sorted`; a click on a row calls `click(row)`.
+// An empty table is replaced by the sentence `empty`.
 export function table(columns, rows, options = {}) {
   const { click = null, sorted = 0, filter = true, most = 500, empty = NOTHING } = options;
   if (!rows.length) return note(empty);
@@ -139,7 +139,7 @@ export function table(columns, rows, options = {}) {
   return box;
 }
 
-// The value that a cell of a report is sorted by: its number with its unit, or its text.
+// Sort key of a cell in a report: its number with its unit, or its text.
 function sortedBy(cell) {
   const text = cell.textContent.trim();
   const match = NUMBER.exec(text);
@@ -164,8 +164,8 @@ function makeSearchable(made) {
   made.parentElement.before(filterField(search));
 }
 
-// The tables of a page that has them already; `look(begin, end, rank)` shows the part of the chart
-// that a row names.
+// Activates the tables of a static page; `look(begin, end, rank)` shows the part of the chart that
+// a row refers to.
 export function wireTables(look) {
   for (const made of document.querySelectorAll(".scroll > table")) {
     const { length } = made.tBodies[0].rows;

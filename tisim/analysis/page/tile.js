@@ -1,8 +1,8 @@
-// A picture of a window: cells of columns and lanes, as the server sends them.
+// A picture of a window: cells by column and lane, as sent by the server.
 
-const WHOLE = 250; // 255ths of a cell that are taken for all of it
+const WHOLE = 250; // share in 255ths above which a cell counts as full
 
-// After a head in JSON: column and lane (16 bits each), class, share of the cell in 255ths, and
+// After a JSON head: column and lane (16 bits each), class, share of the cell in 255ths, and
 // whether a state of the class in the cell is longer than a column (8 bits each).
 export function readTile(buffer) {
   const length = new DataView(buffer).getUint32(0, true);
@@ -24,7 +24,7 @@ export function readTile(buffer) {
   };
 }
 
-// The cells of a column of a lane, from the first to behind the last: they are sorted by both.
+// The range of cells of a column of a lane; cells are sorted by both.
 export function cellsAt(tile, column, lane) {
   const key = (i) => tile.column[i] * tile.lanes + tile.lane[i];
   const wanted = column * tile.lanes + lane;
@@ -40,7 +40,7 @@ export function cellsAt(tile, column, lane) {
   return { from: first(wanted), to: first(wanted + 1) };
 }
 
-// Bars, from column to column, of keys alone in at least so many columns of a lane.
+// Bars: keys that fill at least `least` consecutive columns of a lane.
 export function barsOf(tile, least) {
   const bars = [];
   const open = new Array(tile.lanes).fill(null);
@@ -61,7 +61,7 @@ export function barsOf(tile, least) {
   return bars;
 }
 
-// A tile as a picture that can be drawn at any size; as of `paint`.
+// A tile as a picture that can be drawn at any size; parameters as in `paint`.
 export function pictureOf(tile, height, colours, ground) {
   const image = paint(tile, height, colours, ground);
   const canvas = document.createElement("canvas");
@@ -70,9 +70,9 @@ export function pictureOf(tile, height, colours, ground) {
   return canvas;
 }
 
-// Draws a tile as pixels: each column of a lane is divided as its time is, from below in the order
-// of the classes, as in pictures of reports. A class with a state that is longer than the column
-// has a pixel at least, however many ranks the lane has.
+// Draws a tile as pixels: each column of a lane is divided in proportion to time, from the bottom
+// in the order of the classes, as in the report's pictures. A class with a state longer than the
+// column gets at least one pixel, however many ranks the lane has.
 export function paint(tile, height, colours, ground) {
   const { columns, lanes } = tile;
   const image = new ImageData(columns, height);

@@ -1,8 +1,8 @@
-// The window that a page shows: a part of the time and of the ranks, and the windows before it.
+// The window shown by a page: an interval of time and ranks, and the history of windows.
 
-const KEPT = 100; // windows that can be gone back to
+const KEPT = 100; // maximum number of windows in the history
 
-// The window as far as the run reaches; one that is too short grows on both sides.
+// Clamps a window to the run; a window that is too short grows on both sides.
 function fitted({ begin, end, first, last }, { end: whole, rows, least }) {
   const length = Math.max(Math.min(end - begin, whole), least);
   const middle = begin + Math.min(end - begin - length, 0) / 2;
@@ -12,7 +12,7 @@ function fitted({ begin, end, first, last }, { end: whole, rows, least }) {
   return { begin: from, end: from + length, first: low, last: low + count - 1 };
 }
 
-// A window in an address: t=<begin>..<end> in seconds and r=<first>..<last>.
+// A window as address parameters: t=<begin>..<end> in seconds and r=<first>..<last>.
 export function toAddress({ begin, end, first, last }) {
   return [
     ["t", `${begin}..${end}`],
@@ -20,7 +20,7 @@ export function toAddress({ begin, end, first, last }) {
   ];
 }
 
-// The window of an address (URLSearchParams), without what is missing or makes no sense.
+// The window of an address (URLSearchParams), without missing or invalid parts.
 export function fromAddress(address) {
   const pair = (name) => (address.get(name) || "").split("..").map(Number);
   const [begin, end] = pair("t");
@@ -34,8 +34,8 @@ export class View extends EventTarget {
     super();
     this.run = run;
     this.past = [];
-    this.future = []; // windows that were gone back from
-    this.arrangement = null; // the ranks in an order, the position of each, and groups of them
+    this.future = []; // windows for "forward"
+    this.arrangement = null; // an order of the ranks, the position of each, and groups of ranks
     this.arrows = false; // whether messages are drawn
     this.path = false; // whether the critical path is drawn
     Object.assign(this, this.whole);
@@ -54,7 +54,7 @@ export class View extends EventTarget {
     return { begin, end, first, last };
   }
 
-  // The window as a question has it.
+  // The window as parameters of a query.
   window() {
     return this.span();
   }
@@ -67,7 +67,7 @@ export class View extends EventTarget {
     return this.arrangement ? this.arrangement.positions[rank] : rank;
   }
 
-  // Shows a window; with `remember`, "back" leads to the one before.
+  // Shows a window; with `remember`, "back" returns to the previous one.
   show(wanted, remember = true) {
     const before = this.span();
     const next = { ...before, ...wanted };
@@ -102,13 +102,13 @@ export class View extends EventTarget {
     this.changed("window");
   }
 
-  // A factor below 1 shows less; the instant `around` stays where it is.
+  // A factor below 1 zooms in; the instant `around` keeps its place.
   zoomTime(factor, around = (this.begin + this.end) / 2, remember = true) {
     const begin = around - (around - this.begin) * factor;
     this.show({ begin, end: around + (this.end - around) * factor }, remember);
   }
 
-  // The same for ranks, at least one more or fewer.
+  // The same for ranks; adds or removes at least one.
   zoomRanks(factor, around = (this.first + this.last + 1) / 2, remember = true) {
     const wanted = this.ranks * factor;
     const count = factor < 1 ? Math.floor(wanted) : Math.ceil(wanted);
@@ -116,7 +116,7 @@ export class View extends EventTarget {
     this.show({ first, last: Math.round(first) + Math.max(count, 1) - 1 }, remember);
   }
 
-  // Moves by shares of the window.
+  // Moves by fractions of the window.
   move(share, shareOfRanks = 0) {
     const time = (this.end - this.begin) * share;
     const ranks = Math.sign(shareOfRanks) * Math.ceil(Math.abs(this.ranks * shareOfRanks));
@@ -128,7 +128,7 @@ export class View extends EventTarget {
     });
   }
 
-  // Puts an instant in the middle, and a position if there is one.
+  // Centres an instant, and a position if given.
   centre(time, position = null) {
     const half = (this.end - this.begin) / 2;
     const first = position === null ? this.first : position - (this.ranks >> 1);

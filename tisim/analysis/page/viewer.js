@@ -1,4 +1,4 @@
-// The viewer: connects the pictures, the tables, the address and the server.
+// The viewer: connects the charts, the tables, the address and the server.
 
 import { BarTip } from "./bar_tip.js";
 import { CallPathChart } from "./call_path.js";
@@ -13,12 +13,12 @@ import { ask, serverRun } from "./server.js";
 import { element } from "./tables.js";
 import { ViewerView } from "./viewer_view.js";
 
-// Colours of calls, one after another; Okabe and Ito's, and lighter ones of theirs.
+// Colours of calls, in order of assignment: Okabe and Ito's, and variants of them.
 const CALLS = [
   ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9"],
   ["#8A7A00", "#7A3B9A", "#4D4D4D", "#A6761D", "#1B9E77", "#B2182B"],
 ].flat();
-// Elements of the page that only two runs use.
+// Elements of the page used only with two runs.
 const OF_TWO = [
   ["delays", "name-a", "name-b", "chart-b", "tab-differences", "mode-label"],
   ["depth-name-b", "depth-chart-b"],
@@ -27,13 +27,13 @@ const STOPPED = "The server does not answer: has tisim view been stopped?";
 
 const $ = (id) => document.getElementById(id);
 
-// Shows an error, or none.
+// Shows an error, or hides the message.
 function say(error) {
   $("message").hidden = !error;
   if (error) $("message").textContent = error instanceof TypeError ? STOPPED : error.message;
 }
 
-// Names and colours of the classes of pictures: a call has one colour in all runs.
+// Names and colours of a picture's classes: a call has the same colour in all runs.
 function addLegends(runs) {
   const names = runs.flatMap((run) => run.keys.map(([, kind]) => run.kinds[kind]));
   const known = [...new Set(names)];
@@ -50,7 +50,7 @@ function factsOf({ end, ranks, records }) {
   return `${time(end, 6)}, ${sizes}`;
 }
 
-// The second run: its chart, beneath the first, and by how much it is behind.
+// The second run: its chart below the first, and its delay.
 function addSecond(run, view) {
   for (const name of OF_TWO) $(name).hidden = false;
   document.body.classList.add("two");
@@ -96,7 +96,7 @@ function showLegend(run, tile) {
   $("said").textContent = [tile.cells ? tile.note : "", lane, columns].filter(Boolean).join(" ");
 }
 
-// Asks for an order of ranks.
+// Requests an order of ranks.
 async function arrange(view, name, keepsWindow) {
   try {
     view.arrange(name, name === "rank" ? null : await ask("order", { name }), keepsWindow);
@@ -144,7 +144,7 @@ function wireTools(view, panels) {
   });
 }
 
-// Hides what a folder of prepared answers does not have.
+// Hides features that a folder of prepared answers lacks.
 function hideUnprepared() {
   const colours = ["procedure", "distance", "cause"].map((by) => `#by [value=${by}]`);
   const tools = ["#search-form", "#order", "label:has(#order)", "label:has(#stack)"];
@@ -153,7 +153,7 @@ function hideUnprepared() {
   }
 }
 
-// Shows what has changed in the tools, and keeps it in the address.
+// Applies changes to the tools and stores them in the address.
 class Address {
   constructor(view) {
     Object.assign(this, { view, written: "", waiting: 0 });

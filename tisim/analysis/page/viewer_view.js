@@ -1,22 +1,22 @@
-// The state of the viewer that its address holds: window, selection, colours, bookmarks.
+// The state of the viewer stored in its address: window, selection, colours, bookmarks.
 
 import { View, fromAddress, toAddress } from "./view.js";
 
-const MARKS = 30; // bookmarks that the address holds
+const MARKS = 30; // maximum number of bookmarks in the address
 const COLOURINGS = ["state", "kind", "procedure", "distance", "cause"];
 
 export class ViewerView extends View {
   constructor(run) {
     super(run);
-    this.marks = []; // bookmarks: windows with a name
+    this.marks = []; // bookmarks: named windows
     this.by = "state"; // what states are coloured by
-    this.depth = 0; // of the functions that are shown and coloured; 0: all, the innermost
+    this.depth = 0; // call levels shown; 0: all, coloured by the innermost
     this.stack = false; // whether the call path of a rank over time is shown
-    this.order = "rank"; // of ranks; first and last are positions in it
+    this.order = "rank"; // order of ranks; first and last are positions in it
     this.tab = "findings";
     this.query = "";
     this.mode = "call"; // how a second run is aligned, or "time"
-    this.selected = null; // { rank, time, of: which run }
+    this.selected = null; // { rank, time, of: "a" or "b", the run }
   }
 
   get colouring() {
@@ -27,12 +27,12 @@ export class ViewerView extends View {
     return { ...this.span(), order: this.order };
   }
 
-  // By their numbers again, as findings name them.
+  // Restores the order of rank numbers, which findings refer to.
   toRankOrder() {
     Object.assign(this, { order: "rank", wanted: "rank", arrangement: null });
   }
 
-  // Puts ranks in an order, as the server has it; by their numbers without one.
+  // Applies an order of ranks provided by the server; "rank" restores the order of rank numbers.
   arrange(name, answer, keepsWindow) {
     let arrangement = null;
     if (name !== "rank") {
@@ -55,7 +55,7 @@ export class ViewerView extends View {
     this.changed("selection");
   }
 
-  // Moves the window so that a point lies in it.
+  // Moves the window so that it contains a point.
   bring({ rank, time }) {
     const { begin, end, first, last } = this;
     const position = this.positionOf(rank);
@@ -64,7 +64,7 @@ export class ViewerView extends View {
     else if (isOutside) this.centre((begin + end) / 2, position);
   }
 
-  // A bookmark as the address has it.
+  // Parses a bookmark of the address.
   markOf(text) {
     const form = /^([-+.\de]+?)\.\.([-+.\de]+)@(\d+)\.\.(\d+)@(.*)$/s;
     const [, ...parts] = form.exec(text) || [];
@@ -100,7 +100,7 @@ export class ViewerView extends View {
     const hash = new URLSearchParams(text.replace(/^#/, ""));
     this.show(fromAddress(hash), false);
     if (COLOURINGS.includes(hash.get("by"))) this.by = hash.get("by");
-    this.wanted = hash.get("o") || "rank"; // the order that the server is asked for
+    this.wanted = hash.get("o") || "rank"; // the order to request from the server
     this.stack = hash.get("c") === "1";
     this.depth = Math.max(0, Math.min(Math.floor(Number(hash.get("d"))) || 0, 1000));
     this.tab = hash.get("tab") || this.tab;

@@ -1,14 +1,14 @@
-// The page of the viewer in a notebook: its own files, whose questions go to the kernel.
+// The viewer's page in a notebook: its own files, with queries sent to the kernel.
 
-// Answers that are waited for, by the number of the question; several views share one kernel.
+// Prefix of this view's query numbers: several views share one kernel.
 const view = Math.random().toString(36).slice(2);
 let asked = 0;
 
-// Asks through the model of the widget; answers are bytes.
+// Sends queries through the widget's model; answers are bytes.
 function asker(model) {
   const waiting = new Map();
   const take = ({ id, error }, buffers) => {
-    if (!waiting.has(id)) return; // of another view, or given up
+    if (!waiting.has(id)) return; // belongs to another view, or was abandoned
     const { resolve, reject } = waiting.get(id);
     waiting.delete(id);
     if (error !== undefined) {
@@ -38,7 +38,7 @@ function asker(model) {
   return { ask, end: () => model.off("msg:custom", take) };
 }
 
-// The page as one address: style inside, and each module at an address that its imports name.
+// The page as one URL: style inline, and each module at a URL that its imports refer to.
 function addressesOf(files) {
   const made = new Map();
   const add = (name, type, text) => {
@@ -65,7 +65,7 @@ async function render({ model, el }) {
   const frame = document.createElement("iframe");
   Object.assign(frame.style, { width: "100%", height: `${height}px`, border: "0" });
   frame.title = "tisim view";
-  frame.askKernel = ask; // server.js finds it
+  frame.askKernel = ask; // called by server.js
   frame.src = page;
   el.append(frame);
   return () => {
