@@ -1,4 +1,4 @@
-"""The event log of a replay, what is derived from it, and files of timelines."""
+"""The event log of a replay, data derived from it, and timeline files."""
 
 from __future__ import annotations
 

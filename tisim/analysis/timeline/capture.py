@@ -1,4 +1,4 @@
-"""Captures the events of one replay: files of timelines, and the event log."""
+"""Captures the events of one replay: timeline files and the event log."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from tisim.errors import InputError
     from tisim.simulation.settings import Settings
 
-# Events that the core collects before it hands them over, and how many such batches may wait for
-# the outputs: few, so that memory stays small, yet enough to keep both threads busy.
+# Number of events that the core collects per batch, and maximum number of batches waiting for the
+# outputs: small to save memory, yet large enough to keep both threads busy.
 _BATCH = 16_384
 _WAITING = 2
 
@@ -46,20 +46,20 @@ class EventCapture:
     keep
         Whether to keep an event log.
     timelines
-        Files to write, in the formats that their suffixes name (`tisim.analysis.timeline.formats`).
+        Files to write, in the formats of their suffixes (`tisim.analysis.timeline.formats`).
     trace
-        Where the trace is, if there is one.
+        Path of the trace, if there is one.
     changes
-        What was changed of the machine and the mapping, by name; None: nothing.
+        Changes of the machine and the mapping, by name; None: none.
     part
-        The part of the time that timelines show, in seconds; None: all of it.
+        The interval that timelines show, in seconds; None: all of the time.
     lanes
-        Streams of GPUs: the rank that each belongs to, and its name.
+        GPU streams: the rank that each belongs to, and its name.
 
     Raises
     ------
     InputError
-        When a suffix names no format, or a file cannot be created.
+        If a suffix is unknown, or a file cannot be created.
     """
 
     def __init__(
@@ -100,9 +100,9 @@ class EventCapture:
         for output in self._outputs:
             for listener in output.listeners():
                 self._playback.add(listener)
-        # They are played on a thread of their own.
+        # The events are played on a separate thread.
         self._queue: queue.Queue[_core.Records | None] = queue.Queue(_WAITING)
-        # Records that have been played, whose memory the core uses again.
+        # Played batches, whose memory the core reuses.
         self._played: deque[_core.Records] = deque()
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._work, name="tisim events", daemon=True)
@@ -114,20 +114,20 @@ class EventCapture:
 
     @property
     def errors(self) -> list[InputError]:
-        """Why outputs have written nothing, once the simulation is over."""
+        """Errors of outputs that have written nothing, once the simulation is over."""
         return self._run.errors
 
     @property
     def wants_lanes(self) -> bool:
-        """True if an output shows streams of GPUs."""
+        """True if an output shows GPU streams."""
         return self._run.wants_lanes
 
     def add_streams(self, streams: Streams) -> None:
-        """Take what streams of GPUs did."""
+        """Set the activities of GPU streams."""
         self._run.streams = streams
 
     def start(self, core: _core.Simulation) -> None:
-        """Make a simulation log its events from now on."""
+        """Make a simulation log its events from here on."""
         if self._run.wants_links:
             from tisim.analysis.timeline.links import bins_for
 
@@ -136,7 +136,7 @@ class EventCapture:
         self._thread.start()
 
     def take(self, core: _core.Simulation) -> None:
-        """Take the events that the simulation has logged so far."""
+        """Take the events logged by the simulation since the last call."""
         spare = self._played.popleft() if self._played else None
         self._pass_on(core.take_records(False, spare))
 
@@ -158,11 +158,11 @@ class EventCapture:
         Raises
         ------
         InputError
-            When a file cannot be written.
+            If a file cannot be written.
         """
         run = self._run
         run.end = max(finish)
-        if run.wants_lanes:  # GPUs may go on after the last rank
+        if run.wants_lanes:  # GPUs may continue after the last rank
             run.end = max(run.end, core.now)
         if run.wants_links:
             from tisim.analysis.timeline.links import Links
@@ -185,7 +185,7 @@ class EventCapture:
         return EventLog(self._store, run, np.array(finish, np.float64))
 
     def discard(self) -> None:
-        """Remove everything: the simulation has failed."""
+        """Remove all outputs: the simulation has failed."""
         self._stop()
         for output in self._outputs:
             output.discard()
@@ -203,7 +203,7 @@ class EventCapture:
     def _work(self) -> None:
         while (events := self._queue.get()) is not None:
             if self._error is not None:
-                continue  # drain the queue, so that the simulation does not wait for room in it
+                continue  # drain the queue, so that the simulation does not block on it
             try:
                 self._playback.play(events)
                 self._played.append(events)

@@ -1,7 +1,7 @@
-"""The causes of waits, in words of the tables of states.
+"""The causes of waits, in terms of the tables of states.
 
-The core has the definition (`core/timeline/wait_causes.hpp`); the report, the breakdown and the
-viewer show what is here.
+The core contains the definition (`core/timeline/wait_causes.hpp`); the report, the breakdown and
+the viewer show the results of this module.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from numpy.typing import NDArray
 from tisim import _core
 from tisim.analysis.timeline.columns import STATES, WAITS, structured
 
-#: The least share of a wait that a cause explains to be called its origin.
+#: Minimum share of a wait that its origin explains.
 ORIGIN = 0.5
-# States of a rank that explain more than this part of the most are as good to be shown.
+# States of a rank that explain more than this fraction of the maximum are candidates to be shown.
 _AS_MUCH = 0.5
-# States that are compared for all waits together, at most: more would take longer than a reader
-# waits. Only runs whose ranks part for a long time have more.
+# Maximum number of states compared for all waits together: more would take longer than a reader
+# waits. Only runs whose ranks are out of step for a long time exceed it.
 _MOST_STEPS = 2e7
-#: Said in place of the sums where there are none.
+#: Message shown instead of the sums if they are not computed.
 NOT_SUMMED = (
     "Too many states lead to the waits of this run to add up their causes; the viewer shows those "
     "of **each single wait**."
 )
-# A rank on the way that explains less of a wait than this shows its own wait.
+# A rank on the path that explains less of a wait than this shows its own wait.
 _LITTLE = 0.01
-# Waits whose paths are followed to see how many states all of them are due to.
+# Number of waits whose paths are followed to estimate the number of states that cause all waits.
 _SAMPLE = 64
-# Steps of a chain, at most.
+# Maximum number of steps in a chain.
 _LONGEST_CHAIN = 64
 
 
 @dataclass(frozen=True)
 class Cause:
-    """All states of one kind of a rank that a wait, or all waits of a run, are due to.
+    """All states of one kind of one rank that cause a wait, or all waits of a run.
 
-    `share` is the part that they explain; `row` the one of these states that explains most (-1:
-    not known), for `longest` seconds; `waiting` how many ranks wait because of them.
+    `share`: the fraction that they explain. `row`: the state that explains most (-1: unknown), for
+    `longest` seconds. `waiting`: number of ranks that wait because of them.
     """
 
     rank: int
@@ -57,10 +57,10 @@ class Cause:
 
 @dataclass(frozen=True)
 class Step:
-    """A rank on the way from a wait back to its cause.
+    """A rank on the path from a wait back to its cause.
 
-    `row` is its state that explains most of the wait, or in which it waited itself; its states on
-    the way explain `seconds` in all, a `share` of the wait.
+    `row`: its state that explains most of the wait, or in which it waited itself. Its states on the
+    path explain `seconds` in total, a `share` of the wait.
     """
 
     row: int
@@ -74,7 +74,7 @@ class WaitCauses:
     Parameters
     ----------
     rows
-        The states of all ranks, in the order of their ends (`tisim._core.state_type`).
+        The states of all ranks, ordered by end time (`tisim._core.state_type`).
     ranks
         Number of ranks.
     """
@@ -85,11 +85,11 @@ class WaitCauses:
         self._core = _core.WaitCauses(rows.view(np.uint8), ranks)
 
     def path(self, rank: int, time: float) -> NDArray[np.void]:
-        """The parts of the path to a time of a rank, the latest first (`part_type`)."""
+        """Return the parts of the path to a time of a rank, the latest first (`part_type`)."""
         return structured(self._core.path(rank, time))
 
     def row_of(self, rank: int, start: float, end: float) -> int | None:
-        """The row of a state."""
+        """Return the row of a state, or None."""
         ends = self.rows["end"]
         low, high = (int(np.searchsorted(ends, end, side)) for side in ("left", "right"))
         part = self.rows[low:high]
@@ -97,7 +97,7 @@ class WaitCauses:
         return low + int(found[-1]) if len(found) else None
 
     def of(self, row: int) -> list[Cause]:
-        """The causes of a wait, the largest share first: they add up to it. Empty: no wait."""
+        """Return the causes that add up to a wait, the largest share first; empty if no wait."""
         shares = self._core.of(row)
         whole = float(self.rows["end"][row] - self.rows["start"][row])
         parts: dict[tuple[int, int], list[tuple[float, int]]] = {}
@@ -107,7 +107,7 @@ class WaitCauses:
         causes = []
         for (rank, state), explained in parts.items():
             most = max(seconds for seconds, _ in explained)
-            # The latest of those that explain much: the chain to it is the shortest.
+            # The latest of those that explain much has the shortest chain.
             longest, place = next(share for share in explained if share[0] >= _AS_MUCH * most)
             seconds = sum(share for share, _ in explained)
             causes.append(
@@ -124,7 +124,7 @@ class WaitCauses:
         return sorted(causes, key=lambda cause: -cause.seconds)
 
     def chain(self, row: int, causes: Sequence[Cause]) -> list[Step]:
-        """The ranks from a wait back to what explains most of it, one after another."""
+        """Return the ranks from a wait back to its largest cause, one after another."""
         if not causes or causes[0].row < 0:
             return []
         whole = float(self.rows["end"][row] - self.rows["start"][row])
@@ -153,7 +153,7 @@ class WaitCauses:
 
     @cached_property
     def are_summed(self) -> bool:
-        """True if it is known what all waits are due to together."""
+        """True if the causes of all waits are summed."""
         waits = np.flatnonzero(np.isin(self.rows["state"], [STATES.index(name) for name in WAITS]))
         some = waits[:: max(len(waits) // _SAMPLE, 1)].tolist()
         steps = sum(len(self._core.late_path(row)) for row in some) / max(len(some), 1)
@@ -171,13 +171,13 @@ class WaitCauses:
 
     @cached_property
     def all(self) -> list[Cause]:
-        """The causes of all waits of the run, the largest share first: they add up to them."""
+        """The causes that add up to all waits of the run, the largest share first."""
         by_row, by_rank, _ = self._sums
         used = np.flatnonzero(by_rank["seconds"] > 0)
         whole = float(by_rank["seconds"].sum())
         places = np.flatnonzero(by_row["seconds"] > 0)
         rows = self.rows[places]
-        # The cause of a row that a message ended is the message.
+        # The cause of a row that ended with a message is the message.
         transfer = STATES.index("transfer")
         state = np.where(rows["peer"] >= 0, transfer, rows["state"])
         key = rows["rank"].astype(np.int64) * len(STATES) + state
@@ -205,15 +205,15 @@ class WaitCauses:
         return sorted(causes, key=lambda cause: (-cause.seconds, cause.rank))
 
     def sum_of(self, row: int) -> tuple[float, int]:
-        """The seconds that others wait because of a state, and how many ranks do."""
+        """Return the seconds that others wait because of a state, and the number of ranks."""
         waits = self._sums[0][row]
         return float(waits["seconds"]), int(waits["ranks"])
 
     def due_to(self, row: int) -> list[tuple[int, float, int]]:
-        """The ranks that wait because of a state, those that wait longest first.
+        """Return the ranks that wait because of a state, the longest wait first.
 
-        Of each its number, the seconds, and the row of the wait that the state explains most of.
-        Empty where the causes of all waits are not summed.
+        For each rank its number, the seconds, and the row of its wait that the state explains most.
+        Empty if the causes of all waits are not summed.
         """
         explained = self._sums[2]
         low, high = (int(np.searchsorted(explained["row"], row, x)) for x in ("left", "right"))

@@ -1,4 +1,4 @@
-"""Columns of the tables of a run: names of states, units, and data frames of the core's rows."""
+"""Columns of a run's tables: state names, units, and data frames of the core's rows."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-#: The states that a rank can be in, in the order in which tables and pictures show them.
+#: The states of a rank, in the order used by tables and pictures.
 STATES: tuple[str, ...] = tuple(_core.state_names())
-#: The wait states: those in which a rank waits for another one.
+#: The wait states, in which a rank waits for another one.
 WAITS: tuple[str, ...] = STATES[STATES.index("late sender") :]
-#: Kinds of what ranks do between their calls of MPI.
+#: Kinds of activity between MPI calls.
 BETWEEN_CALLS = frozenset({"no action", "nop", "compute", "sleep", "custom"})
 
 
@@ -30,19 +30,19 @@ MESSAGE_COLUMNS = ("source", "destination", "bytes", "tag", "collective", *MESSA
 
 
 def field_of(column: str) -> str:
-    """The field of the core's rows that a column is made of."""
+    """Return the field of the core's rows for a column."""
     return {"communicator": "comm", "posted": "sent"}.get(column, column)
 
 
 def kind_names() -> list[str]:
-    """Names of the kinds of actions by number; empty where a number is not used."""
+    """Return the names of the kinds of actions by number; empty for unused numbers."""
     return _core.kind_names()
 
 
 def names_of_kinds(*roles: str, **columns: bool) -> frozenset[str]:
-    """Names of the kinds of actions with one of these roles in the table of operations.
+    """Return the names of the kinds of actions with one of these roles in the operation table.
 
-    `columns` are others of its columns, such as ``blocks=True``.
+    `columns` are further columns of the table, such as ``blocks=True``.
     """
     names = kind_names()
     traits = {kind: _core.traits_of(kind) for kind in _core.Kind}
@@ -55,12 +55,12 @@ def names_of_kinds(*roles: str, **columns: bool) -> frozenset[str]:
 
 
 def collective_waits() -> dict[str, str]:
-    """The wait state of each collective, by its name."""
+    """Return the wait state of each collective, by name."""
     collectives = [op for op in _core.Operation if op < _core.Operation.COMM_SPLIT]
     return {op.name.lower(): _core.wait_state(op) for op in collectives}
 
 
-#: Columns that have a unit, by name; one name has one unit in all frames.
+#: Units of columns, by name; a name has the same unit in all frames.
 UNITS = {
     **dict.fromkeys(STATES, "s"),
     **dict.fromkeys(("start", "end", "seconds", "latency"), "s"),
@@ -74,7 +74,7 @@ UNITS = {
 
 
 def with_units(table: pd.DataFrame, **others: str) -> pd.DataFrame:
-    """The frame, whose ``attrs["units"]`` say the unit of each column that has one.
+    """Set ``attrs["units"]`` of a frame to the units of its columns and return it.
 
     `others` are units of columns whose names mean something else in this frame; empty: none.
     """
@@ -84,12 +84,12 @@ def with_units(table: pd.DataFrame, **others: str) -> pd.DataFrame:
 
 
 def structured(rows: object) -> NDArray[np.void]:
-    """Rows of the core, which come as a structured array."""
+    """Return the core's rows as a structured array."""
     return cast("NDArray[np.void]", rows)
 
 
 def categories(numbers: NDArray[np.uint8], names: Sequence[str]) -> pd.Categorical:
-    """A categorical column, which takes a byte a row: words by their numbers."""
+    """Return a categorical column with one byte per row from numbers and their names."""
     import numpy as np
     import pandas as pd
 
@@ -100,7 +100,7 @@ def categories(numbers: NDArray[np.uint8], names: Sequence[str]) -> pd.Categoric
 
 
 def frame(columns: Mapping[str, object]) -> pd.DataFrame:
-    """A data frame whose columns are copied out of structured arrays, with their units."""
+    """Return a data frame with columns copied out of structured arrays, with units."""
     import numpy as np
     import pandas as pd
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tisim.analysis.timeline.causes import WaitCauses
 
-#: Possible gains, and the part of the path that would vanish with each.
+#: Possible gains, and the part of the path that each would remove.
 GAINS = {
     "faster CPUs": "compute",
     "lower latency": "latency",
@@ -32,9 +32,9 @@ GAINS = {
     "faster disks": "I/O",
 }
 
-# Parts that have a row only where the path has them.
+# Parts that get a row only if the path contains them.
 _SELDOM = ("I/O",)
-# So many parts are added up by themselves: rounding errors stay small.
+# Number of parts summed at once: keeps rounding errors small.
 _BLOCK = 65_536
 
 
@@ -44,7 +44,7 @@ def sums_by_kind(
     states: Sequence[str],
     kinds: Sequence[str],
 ) -> dict[str, Sequence[object]]:
-    """Columns with a row for each `state` and `kind`: `seconds` of parts, and their `count`."""
+    """Return columns with a row per `state` and `kind`: `seconds` of parts, and `count`."""
     import numpy as np
 
     keys, place = np.unique(rows["state"].astype(np.int32) << 8 | rows["kind"], return_inverse=True)
@@ -61,21 +61,21 @@ def sums_by_kind(
 
 
 class CriticalPath:
-    """The chain of computations and transfers that the simulated time consists of.
+    """The chain of computations and transfers that makes up the simulated time.
 
-    It is traced back from the end of the rank that finishes last: through what that rank did until
-    a message woke it, through the transfer of that message, and on from the rank whose call started
-    the transfer. Each part begins where the one before it ended, so that together they are the
-    simulated time; shortening anything else gains nothing.
+    It is traced back from the end of the rank that finishes last: through that rank's activities
+    back to the message that woke it, through the transfer of that message, and on from the rank
+    whose call started the transfer. Each part begins where the previous one ended, so that they add
+    up to the simulated time; shortening anything else gains nothing.
 
     Parameters
     ----------
     causes
-        Follows paths through the states of the run.
+        Traces paths through the states of the run.
     finish
         Seconds at which each rank ended; shape (ranks,).
     routes
-        What is known of the routes between ranks.
+        The known routes between ranks.
 
     Attributes
     ----------
@@ -92,12 +92,12 @@ class CriticalPath:
 
     @cached_property
     def parts(self) -> pd.DataFrame:
-        """One row a part, the earliest first.
+        """One row per part, the earliest first.
 
-        Columns: `start`, `end` (s); `rank`, the one that acts, or sends; `destination`, the one
-        that a transfer goes to, else the rank itself; `state`; `kind` of action and
-        its `line` in the trace, of a transfer those of the rank that it holds up; `bytes` of a
-        transfer; `latency`, the seconds of a transfer in which its first byte travels.
+        Columns: `start`, `end` (s); `rank`, the active rank or the sender; `destination`, the
+        receiver of a transfer, else the rank itself; `state`; `kind` of action and its `line` in
+        the trace, for a transfer those of the rank that it delays; `bytes` of a transfer;
+        `latency`, the seconds of a transfer in which its first byte travels.
         """
         rows = self._rows[::-1]
         return frame(
@@ -116,7 +116,7 @@ class CriticalPath:
 
     @cached_property
     def length(self) -> float:
-        """Seconds from the beginning of its first part to the end of its last: all of the time."""
+        """Seconds from the start of its first part to the end of its last: all of the time."""
         rows = self._rows
         return float(rows["end"][0] - rows["start"][-1]) if len(rows) else 0.0
 
@@ -146,8 +146,7 @@ class CriticalPath:
     def links(self) -> pd.DataFrame:
         """By `link`: seconds, `bytes` and number of the path's `transfers` that cross it.
 
-        A transfer counts on every link of its route: it is not known which one of them holds it
-        up.
+        A transfer counts on every link of its route: it is unknown which one is the bottleneck.
         """
         import pandas as pd
 
@@ -162,13 +161,13 @@ class CriticalPath:
 
     @cached_property
     def gains(self) -> pd.DataFrame:
-        """The largest possible gains, if something cost no time at all.
+        """Upper bounds of the gains if something cost no time at all.
 
-        One row for faster CPUs, lower latency, more bandwidth, less software overhead and, where
-        the path has reads or writes, faster disks: `seconds` of the path that it could take away,
+        One row for faster CPUs, lower latency, more bandwidth, less software overhead and, if the
+        path has reads or writes, faster disks: `seconds` of the path that it could remove,
         `share` of the simulated time, and `speedup`, the ratio of the times before and after.
-        Other chains may become the longest before that much is gained: these are upper bounds, as
-        long as messages do not share links in another way.
+        These are upper bounds, because other chains may become the longest first, as long as
+        messages do not share links differently.
         """
         import pandas as pd
 
@@ -177,13 +176,13 @@ class CriticalPath:
         index = pd.Index(list(gain), name="change")
         table = pd.DataFrame({"seconds": list(gain.values())}, index=index)
         table["share"] = table["seconds"] / (self.length or 1.0)
-        # Less than rounding leaves nothing.
+        # A remainder within rounding counts as zero.
         left = (1.0 - table["share"]).where(table["share"] < 1 - 1e-12, 0.0)
         table["speedup"] = (1.0 / left).where(left > 0, float("inf"))
         return with_units(table)
 
     def longest_part(self, change: str) -> tuple[float, float, int] | None:
-        """The longest part that a row of `gains` is about: start and end (s), and the rank."""
+        """Return start (s), end (s) and rank of the longest part of a row of `gains`."""
         part = GAINS[change]
         state = STATES.index(part if part in STATES else "transfer")
         rows = self._rows[self._rows["state"] == state]
@@ -193,7 +192,7 @@ class CriticalPath:
         return float(row["start"]), float(row["end"]), int(row["source"])
 
     def turns(self, most: int) -> tuple[NDArray[np.float64], NDArray[np.int32], float]:
-        """The path as a line from rank to rank, with about `most` points or fewer.
+        """Return the path as a line from rank to rank, with about `most` points or fewer.
 
         Returns
         -------
@@ -216,7 +215,7 @@ class CriticalPath:
 
     @cached_property
     def shares(self) -> dict[str, float]:
-        """The share of the time by what decides it (`tisim.analysis.timeline.time_kinds`)."""
+        """The share of the time by kind (`tisim.analysis.timeline.time_kinds`)."""
         from tisim.analysis.timeline.time_kinds import shares_of_time
 
         return shares_of_time(self._rows, self._routes.alone(self._rows))
@@ -234,7 +233,7 @@ class CriticalPath:
     def _sums(
         self,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, float], dict[int, list[float]]]:
-        """Seconds of each rank in which it acts, and of transfers that it sends; gains; by link."""
+        """Seconds that each rank acts, and of transfers that it sends; gains; by link."""
         import numpy as np
 
         acts, sends = np.zeros(self._ranks), np.zeros(self._ranks)

@@ -1,4 +1,4 @@
-"""The events of a replay, and what is derived from them."""
+"""The events of a replay, and data derived from them."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from tisim.analysis.timeline.run import Run
 
 
-# States that are spread over a grid together.
+# Number of states added to a grid at once.
 _ROWS_AT_ONCE = 1 << 20
 
 
 class Breakdown:
-    """Where the time of each rank went, by state and by kind of action.
+    """The time of each rank by state and by kind of action.
 
-    A rank is in one state at a time, from 0 to its end: the states of a rank add up to its
+    A rank is in exactly one state at any time from 0 to its end: the states of a rank add up to its
     finish time. In a wait state (`tisim.analysis.timeline.columns.WAITS`) it can do nothing because
     another rank has not called yet.
 
@@ -77,7 +77,7 @@ class Breakdown:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """Seconds by `rank`, `kind` of action and `state`: the rows that are not zero."""
+        """Seconds by `rank`, `kind` of action and `state`; only non-zero rows."""
         import numpy as np
         import pandas as pd
 
@@ -91,7 +91,7 @@ class Breakdown:
 
     @cached_property
     def by_rank(self) -> pd.DataFrame:
-        """Seconds, a row a rank and a column a state."""
+        """Seconds, one row per rank and one column per state."""
         import numpy as np
         import pandas as pd
 
@@ -103,7 +103,7 @@ class Breakdown:
 
     @cached_property
     def by_kind(self) -> pd.DataFrame:
-        """Sums over all ranks: a row a kind of action, its `actions`, and seconds by state.
+        """Sums over all ranks: one row per kind of action, with its `actions` and seconds by state.
 
         Ordered by `seconds`, the most expensive kind first.
         """
@@ -126,14 +126,14 @@ class Breakdown:
 
 
 class EventLog:
-    """The events of a replay; the properties of the same names of `tisim.Result` describe them.
+    """The events of a replay; the `tisim.Result` properties of the same names describe them.
 
     Parameters
     ----------
     store
         The events, on disk.
     run
-        The run they belong to.
+        The run that they belong to.
     finish
         Seconds at which each rank ended.
     """
@@ -145,12 +145,12 @@ class EventLog:
 
     @cached_property
     def breakdown(self) -> Breakdown:
-        """Where the time of each rank went."""
+        """The time of each rank by state and kind of action."""
         return Breakdown(self.store, self.run.ranks)
 
     @cached_property
     def waits(self) -> pd.DataFrame:
-        """Wait times between ranks: one row for each `state`, `kind`, `rank` and `cause`."""
+        """Wait times between ranks: one row per `state`, `kind`, `rank` and `cause`."""
         import numpy as np
 
         rows = self.store.read("states")
@@ -176,7 +176,7 @@ class EventLog:
 
     @cached_property
     def matrix(self) -> pd.DataFrame:
-        """Messages between ranks: one row for each pair of ranks that has exchanged messages."""
+        """Messages between ranks: one row per pair of ranks that exchanged messages."""
         import numpy as np
 
         rows = self.store.read("messages")
@@ -185,7 +185,7 @@ class EventLog:
         collective = rows["collective"] != 0
 
         def sums(weights: NDArray[np.generic]) -> NDArray[np.int64]:
-            # Doubles hold these sums exactly, up to 2^53.
+            # Doubles represent these sums exactly, up to 2^53.
             return np.bincount(place, weights, len(pairs)).astype(np.int64)
 
         return frame(
@@ -201,7 +201,7 @@ class EventLog:
 
     @cached_property
     def outliers(self) -> list[Outlier]:
-        """Computations that took far longer than those like them."""
+        """Computations that took far longer than comparable ones."""
         return find_outliers(self.store, self.run.end, self.wait_causes)
 
     @cached_property
@@ -211,7 +211,7 @@ class EventLog:
 
     @cached_property
     def causes(self) -> pd.DataFrame:
-        """The causes of all waits: one row for each `rank` and `state` that explains some."""
+        """The causes of all waits: one row per `rank` and `state` that explains some."""
         import numpy as np
         import pandas as pd
 
@@ -231,9 +231,9 @@ class EventLog:
 
     @cached_property
     def slow_ranks(self) -> list[SlowRanks]:
-        """Few ranks that compute longer than most, by their hosts.
+        """Few ranks that compute longer than most, by host.
 
-        What outliers took longer than usual does not count: it says nothing of a host.
+        The excess time of outliers is not counted: it does not characterise a host.
         """
         computing = self.breakdown.by_rank["compute"].to_numpy(copy=True)
         for outlier in self.outliers:
@@ -247,14 +247,14 @@ class EventLog:
         return CriticalPath(self.wait_causes, self.finish, routes)
 
     def to_dict(self) -> BreakdownDict:
-        """Where the time went, as plain numbers, lists and dicts; seconds are sums over ranks.
+        """Return the breakdown as plain numbers, lists and dicts; seconds are sums over ranks.
 
         `states`: seconds by state. `kinds`: for each kind of action its `actions`, `seconds` and
-        what they are in each state. `waits`: seconds by wait state and the rank that was waited
-        for. `causes`: what all waits are due to (`causes`). `outliers`: computations that took far
-        longer than those like them (`Outlier`). `slow_ranks`: few ranks that compute longer than
-        most, by host (`SlowRanks`). `gains`: by how much the simulated time could shrink at most.
-        `links`: what each used link carried. `gpus`, if ranks launch a graph: what they do.
+        seconds per state. `waits`: seconds by wait state and rank that was waited for. `causes`:
+        the causes of all waits (`causes`). `outliers`: computations that took far longer than
+        comparable ones (`Outlier`). `slow_ranks`: few ranks that compute longer than most, by host
+        (`SlowRanks`). `gains`: upper bounds on the reduction of the simulated time. `links`: the
+        traffic of each used link. `gpus`, if ranks launch a graph: their activities.
         """
         by_kind = self.breakdown.by_kind
         states = [state for state in STATES if by_kind[state].any()]
@@ -290,7 +290,7 @@ class EventLog:
         return found
 
     def _links_to_dict(self) -> list[LinkDict]:
-        """The links that were used, as `Links.table` orders them."""
+        """Return the used links in the order of `Links.table`."""
         columns = ["link", "bandwidth", "bytes", "mean", "peak"]
         rows = self.links.table[columns].itertuples(index=False)
         return [
@@ -300,14 +300,14 @@ class EventLog:
 
     @cached_property
     def link_words(self) -> Mapping[str, str]:
-        """The place of a used link, by its name: ``node-3, up``; ``switch 3 of level 1 to ...``.
+        """The position of a used link, by its name: ``node-3, up``; ``switch 3 of level 1 to ...``.
 
-        Links that neither belong to a host nor join two parts of a cluster have no words.
+        Links that neither belong to a host nor connect two parts of a cluster are omitted.
         """
         settings = self.run.settings
         words = link_words(settings, self.run.hosts)
         cables = cable_words(settings.platform.root, self.links.index.tolist())
-        # With many hosts only some are asked for: all links of hosts are then named one way.
+        # With many hosts only some are sampled: then all links of hosts get the same kind of name.
         is_sampled = len({*map(int, self.run.hosts)}) > MOST_HOSTS
         words = words | cables if is_sampled else cables | words
         return {settings.routes.link_name(link): text for link, text in words.items()}
@@ -321,12 +321,12 @@ class EventLog:
 
     @cached_property
     def streams(self) -> pd.DataFrame:
-        """Activities of the streams of GPUs that ranks launched on."""
+        """Activities of the GPU streams launched by ranks."""
         return self._streams.table
 
     @cached_property
     def occupations(self) -> pd.DataFrame:
-        """Seconds of each GPU in each of `OCCUPATIONS`; without GPUs there are no rows."""
+        """Seconds of each GPU in each of `OCCUPATIONS`; no rows without GPUs."""
         return self._streams.occupations
 
     @property
@@ -347,7 +347,7 @@ class EventLog:
         begin: float = 0.0,
         end: float | None = None,
     ) -> NDArray[np.float32]:
-        """Seconds that groups of ranks spend in each state, over time.
+        """Return the seconds that groups of ranks spend in each state, over time.
 
         Parameters
         ----------
@@ -356,7 +356,7 @@ class EventLog:
         count
             Number of groups.
         bins
-            Equal parts of the time from `begin` to `end`.
+            Number of equal bins from `begin` to `end`.
         begin, end
             In seconds; all of the simulated time by default.
 
@@ -383,22 +383,22 @@ class EventLog:
 
     @property
     def timeline(self) -> pd.DataFrame:
-        """One row an action, in the order of their ends."""
+        """One row per action, ordered by end time."""
         return self._frame("actions", ACTION_COLUMNS)
 
     @property
     def states(self) -> pd.DataFrame:
-        """One row for each time that a rank spends in one state, in the order of their ends."""
+        """One row per interval that a rank spends in one state, ordered by end time."""
         columns = ("rank", "state", "kind", "start", "end", "cause", "line")
         return self._frame("states", columns)
 
     @property
     def messages(self) -> pd.DataFrame:
-        """One row a message, in the order in which their receivers went on."""
+        """One row per message, in the order in which the receivers continued."""
         return self._frame("messages", MESSAGE_COLUMNS)
 
     def _frame(self, name: str, columns: Sequence[str]) -> pd.DataFrame:
-        """The rows of a table in words, where they have some; times that never came are NaN."""
+        """Return the rows of a table with names for numbers; missing times are NaN."""
         import numpy as np
 
         rows = self.store.read(name)

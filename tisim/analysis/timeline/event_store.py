@@ -1,4 +1,4 @@
-"""States, actions and messages of a run, kept on disk for later questions."""
+"""States, actions and messages of a run, stored on disk for later queries."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class EventStore:
         }
 
     def path(self, name: str) -> Path:
-        """The file of `states`, `actions` or `messages`."""
+        """Return the file of `states`, `actions` or `messages`."""
         return self._directory / name
 
     def listeners(self) -> list[_core.Listener]:
@@ -63,7 +63,7 @@ class EventStore:
         self._remove()
 
     def read(self, name: str) -> NDArray[np.void]:
-        """All rows of `states`, `actions` or `messages`, as a structured array.
+        """Return all rows of `states`, `actions` or `messages`, as a structured array.
 
         Rows are read from disk when they are accessed.
         """
@@ -76,7 +76,7 @@ class EventStore:
         return rows
 
     def count(self, name: str) -> int:
-        """Number of rows of `states`, `actions` or `messages`."""
+        """Return the number of rows of `states`, `actions` or `messages`."""
         return self.path(name).stat().st_size // int(self._type(name).itemsize)
 
     @staticmethod

@@ -1,8 +1,8 @@
-"""A run in the forms of other libraries: trees of Hatchet, events of Pipit.
+"""A run in the formats of other libraries: trees for Hatchet, events for Pipit.
 
 Hatchet (Bhatele et al., 2019) reads a *literal*: nested dicts with a frame, metrics and children.
-Pipit (Bhatele et al., 2023) works on a data frame of events, with the names of OTF2's events. Both
-forms are made without these libraries, which are needed for their own objects only.
+Pipit (Bhatele et al., 2023) uses a data frame of events, with the names of OTF2's events. Both
+formats are created without these libraries, which are needed only for their own objects.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from tisim.analysis.timeline.event_log import EventLog
 
-#: Kinds that are not calls of MPI: their names stay as they are.
+#: Kinds that are not MPI calls: their names stay unchanged.
 _NO_CALLS = BETWEEN_CALLS | {"file", "request"}
 _NAMES = {"reducescatter": "MPI_Reduce_scatter", "ireducescatter": "MPI_Ireduce_scatter"}
-#: Calls of POSIX.
+#: POSIX calls.
 _POSIX = frozenset(
     {"open", "close", "read", "write", "pread", "pwrite"}
     | {"lseek", "fsync", "stat", "unlink", "mkdir"}
@@ -34,14 +34,14 @@ _NANOSECONDS = 1e9
 
 
 class HatchetFrame(TypedDict):
-    """The meaning of a node."""
+    """Name and type of a node."""
 
     name: str
     type: str
 
 
 class HatchetNode(TypedDict):
-    """A node of a tree, as ``hatchet.GraphFrame.from_literal`` reads it."""
+    """A node of a tree, as read by ``hatchet.GraphFrame.from_literal``."""
 
     frame: HatchetFrame
     metrics: dict[str, float]
@@ -49,35 +49,35 @@ class HatchetNode(TypedDict):
 
 
 class Frames:
-    """A run as Hatchet and Pipit read it.
+    """A run in the formats of Hatchet and Pipit.
 
     Parameters
     ----------
     log
-        What happened.
+        The events of the run.
     """
 
     def __init__(self, log: EventLog) -> None:
         self._log = log
 
     def hatchet_literal(self, rank: int | None = None) -> list[HatchetNode]:
-        """The program, its calls, and the states in them as a tree.
+        """Return the program, its calls, and their states as a tree.
 
         Parameters
         ----------
         rank
-            Only this rank; all of them by default.
+            Only this rank; all ranks by default.
 
         Returns
         -------
         list
             One tree for ``hatchet.GraphFrame.from_literal``. Its metrics are ``time (inc)`` and
-            ``time``, with and without what lies below, in seconds, summed over the ranks.
+            ``time``, inclusive and exclusive of children, in seconds, summed over the ranks.
 
         Raises
         ------
         InputError
-            When there is no such rank.
+            If there is no such rank.
         """
         table = self._log.breakdown.table
         if rank is not None:
@@ -98,27 +98,27 @@ class Frames:
         return [_node(self._log.run.title, "program", whole, 0.0, _longest_first(nodes))]
 
     def hatchet(self, rank: int | None = None) -> object:
-        """The same as a ``hatchet.GraphFrame``.
+        """Return `hatchet_literal` as a ``hatchet.GraphFrame``.
 
         Raises
         ------
         InputError
-            When Hatchet is not installed, or there is no such rank.
+            If Hatchet is not installed, or there is no such rank.
         """
         literal = self.hatchet_literal(rank)
         return _library("hatchet", "hatchet").GraphFrame.from_literal(literal)
 
     def pipit_events(self) -> pd.DataFrame:
-        """Every call and message as events.
+        """Return every call and message as events.
 
         Returns
         -------
         DataFrame
             The columns of Pipit: ``Timestamp (ns)``; ``Event Type``, which is ``Enter``, ``Leave``
-            or ``Instant``; ``Name``: the call, ``compute`` and the like, or ``MpiSend`` and
-            ``MpiRecv``, the instants at which a send was posted and at which a message arrived;
+            or ``Instant``; ``Name``: the call, ``compute`` etc., or ``MpiSend`` and ``MpiRecv``,
+            the instants at which a send was posted and at which a message arrived;
             ``Process``, the rank; ``Attributes``, a dict for instants, with `sender` or `receiver`,
-            `msg_tag` and `msg_length` (bytes), as OTF2 has them. In the order of time.
+            `msg_tag` and `msg_length` (bytes), as in OTF2. Sorted by time.
         """
         import numpy as np
         import pandas as pd
@@ -146,18 +146,18 @@ class Frames:
         return events
 
     def pipit(self) -> object:
-        """The same as a ``pipit.Trace``.
+        """Return `pipit_events` as a ``pipit.Trace``.
 
         Raises
         ------
         InputError
-            When Pipit is not installed.
+            If Pipit is not installed.
         """
         events = self.pipit_events()
         return _library("pipit", "pipit from its repository").Trace(None, events)
 
     def _instants(self) -> list[pd.DataFrame]:
-        """The events of sends and of arrivals; a time that never came has none."""
+        """Return the events of sends and arrivals; missing times have no event."""
         import pandas as pd
 
         messages = self._log.messages
@@ -183,7 +183,7 @@ class Frames:
 
 
 def call_name(kind: str) -> str:
-    """The function of MPI or POSIX that a kind of action stands for; else the kind."""
+    """Return the MPI or POSIX function of a kind of action; else the kind itself."""
     if kind in _NO_CALLS or kind in _POSIX or kind in STATES:
         return kind
     return _NAMES.get(kind, f"MPI_{kind.capitalize()}")

@@ -1,4 +1,4 @@
-"""Load of the links of a run, the hosts that links belong to, and the routes between ranks."""
+"""Load of a run's links, the hosts that links belong to, and the routes between ranks."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from tisim import _core
     from tisim.simulation.settings import Settings
 
-# Parts that time is divided into: as many as give good pictures, fewer when there are so many
-# links that they would take too much memory.
+# Number of time bins: enough for good pictures, fewer if there are so many links that they would
+# take too much memory.
 _BINS = 512
 _NUMBERS = 8_000_000
-#: Links whose loads are the same in so many digits are equally full.
+#: Links whose loads agree in this many digits count as equally loaded.
 LOAD_DIGITS = 9
 
 
 def bins_for(links: int) -> int:
-    """Into how many parts time is divided on a platform of so many links: an even number."""
+    """Return the number of time bins for a platform with that many links: an even number."""
     return 2 * max(8, min(_BINS, _NUMBERS // max(links, 1)) // 2)
 
 
@@ -35,15 +35,15 @@ class Links:
     Attributes
     ----------
     times
-        Seconds at which the parts that time is divided into begin, shape (parts,).
+        Start times of the bins in seconds, shape (parts,).
     width
-        Seconds that each part lasts; the simulation may end within the last one.
+        Length of a bin in seconds; the simulation may end within the last one.
     index
-        The links that were used, by index in the platform; shape (links,).
+        The used links, by index in the platform; shape (links,).
     load
-        Bytes that each of them carried in each part, shape (links, parts). As the network models
-        count them (Velho et al. 2013): a message of s bytes is s divided by the bandwidth factor
-        of its size, and with `network/crosstraffic` 5 % of it go over the reverse route.
+        Bytes carried by each of them in each bin, shape (links, parts). As counted by the network
+        models (Velho et al. 2013): a message of s bytes counts as s divided by the bandwidth factor
+        of its size, and with `network/crosstraffic` 5 % of it is added to the reverse route.
     bandwidth
         Of each of these links, bytes/s; shape (links,).
     """
@@ -65,21 +65,21 @@ class Links:
 
     @cached_property
     def names(self) -> list[str]:
-        """Name of each link."""
+        """Names of the links."""
         return [self._settings.routes.link_name(int(link)) for link in self.index]
 
     @property
     def utilisation(self) -> NDArray[np.float64]:
-        """Mean part of its bandwidth that each link gave in each part of the time.
+        """Mean fraction of its bandwidth that each link used in each bin.
 
-        Shape (links, parts). A FATPIPE link gives all of it to each flow: there it may exceed 1.
+        Shape (links, parts). A FATPIPE link provides all of it to each flow: it may exceed 1.
         """
         shares: NDArray[np.float64] = self.load / (self.bandwidth[:, None] * self._lengths())
         return shares
 
     @cached_property
     def over_time(self) -> pd.DataFrame:
-        """The utilisation, a column a link and a row a part of the time, by its `start`."""
+        """The utilisation, one column per link and one row per bin, indexed by its `start`."""
         import pandas as pd
 
         index = pd.Index(self.times, name="start")
@@ -87,7 +87,7 @@ class Links:
         return with_units(table, **dict.fromkeys(self.names, "1"))
 
     def _lengths(self) -> NDArray[np.float64]:
-        """Seconds of each part that belong to the simulation."""
+        """Return the seconds of each bin that belong to the simulation."""
         import numpy as np
 
         lengths: NDArray[np.float64] = np.minimum(self.times + self.width, self.end) - self.times
@@ -96,11 +96,11 @@ class Links:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """A row a link that was used, the one with the highest mean utilisation first.
+        """One row per used link, the one with the highest mean utilisation first.
 
         Columns: `link`, `bandwidth` (bytes/s), `bytes`, `mean` and `peak` utilisation (of the
-        whole time, and of the busiest part), `busy`, the share of the time in parts in which it
-        carries anything, and `fatpipe`.
+        whole time, and of the busiest bin), `busy`, the fraction of the time in bins with any
+        traffic, and `fatpipe`.
         """
         import pandas as pd
 
@@ -117,13 +117,13 @@ class Links:
                 "fatpipe": self._settings.routes.link_fatpipe[self.index].astype(bool),
             }
         )
-        # Among equal ones, which differ in the last digit, the first by name, as in the viewer.
+        # Links equal up to the last digit are ordered by name, as in the viewer.
         frame["order"] = frame["mean"].round(LOAD_DIGITS)
         ordered = frame.sort_values(["order", "link"], ascending=[False, True], ignore_index=True)
         return with_units(ordered.drop(columns="order"))
 
     def most_loaded(self, count: int) -> NDArray[np.intp]:
-        """The places of the links with the highest mean utilisation, the highest first."""
+        """Return the indices of the links with the highest mean utilisation, the highest first."""
         import numpy as np
 
         mean = self.load.sum(axis=1) / self.bandwidth
@@ -134,21 +134,21 @@ class Links:
         return f"<Links: {len(self.index)} used, in {len(self.times)} parts of {self.width:.6g} s>"
 
 
-#: Routes are asked for between so many hosts at most, evenly spaced among those of the ranks.
+#: Maximum number of hosts whose routes are sampled, evenly spaced among those of the ranks.
 MOST_HOSTS = 2000
 _FEWEST_HOSTS = 4
 
 
 def link_words(settings: Settings, hosts: Sequence[int]) -> dict[int, str]:
-    """The names of links by the hosts of a run, such as ``node-3, up``; inner links are left out.
+    """Return link names based on the hosts of a run, such as ``node-3, up``; no inner links.
 
-    A link that all routes from a host cross, and no others, is that host's link up; one that all
-    routes to it cross, its link down; one of which both is true its link both ways. `hosts` has the
-    index of the host of each rank.
+    A link crossed by all routes from a host, and no others, is that host's link up; one crossed by
+    all routes to it its link down; one for which both hold its link both ways. `hosts`: the index
+    of each rank's host.
     """
     used = list(dict.fromkeys(int(host) for host in hosts))
     used = used[:: -(-len(used) // MOST_HOSTS)]
-    # With fewer hosts a link in the middle looks like one of theirs.
+    # With fewer hosts a central link would look like a host's link.
     if len(used) < _FEWEST_HOSTS:
         return {}
     routes: dict[int, int] = {}
@@ -180,7 +180,7 @@ def link_words(settings: Settings, hosts: Sequence[int]) -> dict[int, str]:
 
 
 class RouteTable:
-    """Routes between ranks, each of which is computed once."""
+    """Routes between ranks, each computed once."""
 
     def __init__(self, settings: Settings, hosts: Sequence[int]) -> None:
         import numpy as np
@@ -191,13 +191,13 @@ class RouteTable:
         self._known: dict[int, tuple[list[int], float]] = {}
 
     def link_name(self, index: int) -> str:
-        """Name of a link."""
+        """Return the name of a link."""
         return self._routes.link_name(index)
 
     def latencies(self, rows: NDArray[np.void]) -> NDArray[np.float64]:
-        """Seconds that the first byte of each transfer travels, of rows of a critical path.
+        """Return the latency of each transfer in rows of a critical path, in seconds.
 
-        0 where there is no transfer.
+        0 for rows that are not transfers.
         """
         import numpy as np
 
@@ -205,12 +205,12 @@ class RouteTable:
         return latency
 
     def alone(self, rows: NDArray[np.void]) -> NDArray[np.float64]:
-        """Seconds that each transfer of a critical path would take if it were the only one."""
+        """Return the seconds that each transfer of a critical path would take alone."""
         latency, moving = self._times(rows)
         return latency + moving
 
     def _times(self, rows: NDArray[np.void]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Seconds that the first byte of each transfer travels, and that the others need alone."""
+        """Return the latency of each transfer, and the time of its remaining bytes alone (s)."""
         import numpy as np
 
         network, moves = self._network, rows["state"] == STATES.index("transfer")
@@ -229,7 +229,7 @@ class RouteTable:
         return latency, moving
 
     def _bandwidth(self, pair: int) -> float:
-        """Bytes a second of a single transfer between two hosts."""
+        """Return the bandwidth of a single transfer between two hosts, bytes/s."""
         links, latency = self.route(pair)
         bounds = [float(self._routes.link_bandwidth[link]) for link in links]
         if self._network.tcp_gamma > 0.0 and latency > 0.0:
@@ -239,7 +239,7 @@ class RouteTable:
     def add_up(
         self, sums: dict[int, list[float]], rows: NDArray[np.void], seconds: NDArray[np.float64]
     ) -> None:
-        """Add seconds, bytes and number of transfers to those of the links that they cross."""
+        """Add seconds, bytes and number of transfers to the links that they cross."""
         import numpy as np
 
         pairs, of_pair = self._pairs(rows)
@@ -254,7 +254,7 @@ class RouteTable:
                 sum_of_link[2] += int(counts[place])
 
     def _pairs(self, rows: NDArray[np.void]) -> tuple[list[int], NDArray[np.intp]]:
-        """The pairs of hosts of some transfers, as one number each, and that of each transfer."""
+        """Return the host pairs of some transfers, encoded as numbers, and each one's index."""
         import numpy as np
 
         hosts = self._hosts.astype(np.int64)
@@ -263,7 +263,7 @@ class RouteTable:
         return pairs.tolist(), place
 
     def route(self, pair: int) -> tuple[list[int], float]:
-        """Links and latency (s) between two hosts: ``source << 32 | destination``."""
+        """Return links and latency (s) between two hosts: ``source << 32 | destination``."""
         if pair not in self._known:
             links, latency = self._routes.route(pair >> 32, pair & 0xFFFFFFFF)
             self._known[pair] = [int(link) for link in links], latency

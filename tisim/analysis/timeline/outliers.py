@@ -1,4 +1,4 @@
-"""Computations that took far longer than those like them, and ranks that are slower than others."""
+"""Computations far longer than comparable ones, and ranks slower than others."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from tisim.analysis.timeline.event_store import EventStore
     from tisim.analysis.timeline.run import Run
 
-# An outlier takes so many times the median of at least so many computations like it, and longer
-# than that by this part of the run.
+# An outlier takes this multiple of the median of at least this number of comparable computations,
+# and exceeds it by this fraction of the run.
 _TIMES = 10.0
 _FEWEST = 8
 _PART = 1e-4
 _MOST = 10
 _PRIME = 0x9E3779B97F4A7C15
-# A slow rank computes so many times as long as the median of the ranks, and longer by this part of
-# the run; where more than this part of the ranks does, the work is divided so.
+# A slow rank computes this multiple of the ranks' median time, and longer by this fraction of the
+# run; if more than this fraction of the ranks does, the cause is the division of the work.
 _SLOWER = 1.2
 _PART_OF_RUN = 0.01
 _PART_OF_RANKS = 0.1
@@ -33,26 +33,26 @@ _PART_OF_RANKS = 0.1
 
 @dataclass(frozen=True)
 class Outlier:
-    """A computation that took far longer than those like it.
+    """A computation that took far longer than comparable ones.
 
-    Those are computations of the same rank, between the same calls, or, where these are few, of all
-    ranks, between calls of the same kinds and sizes.
+    These are computations of the same rank between the same calls, or, if there are few of them, of
+    all ranks between calls of the same kinds and sizes.
     """
 
     rank: int
-    line: int  # of the rank's trace
-    before: int  # the line of the call before it; 0: there is none
+    line: int  # in the rank's trace
+    before: int  # line of the previous call; 0: none
     after: int
     start: float  # simulated seconds
     end: float
-    usual: float  # seconds: the median of those like it
-    alike: int  # how many these are
-    waited: float = 0.0  # seconds that others wait because of it (`WaitCauses`)
-    waiting: int = 0  # how many ranks do
+    usual: float  # seconds: the median of comparable computations
+    alike: int  # number of comparable computations
+    waited: float = 0.0  # seconds that other ranks wait because of it (`WaitCauses`)
+    waiting: int = 0  # number of these ranks
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
+        """Its duration in seconds."""
         return self.end - self.start
 
 
@@ -62,19 +62,19 @@ class SlowRanks:
 
     host: str
     ranks: Sequence[int]
-    ratio: float  # their mean time of computing by the median of all ranks
+    ratio: float  # ratio of their mean computing time to the median of all ranks
 
 
 def find_outliers(store: EventStore, end_of_run: float, causes: WaitCauses) -> list[Outlier]:
-    """The computations that took far longer than those like them.
+    """Return the computations that took far longer than comparable ones.
 
-    Those first for which other ranks waited longest. Short ones that nobody waited for are left
-    out.
+    Sorted by the waiting time of other ranks, the longest first. Short ones without waits are
+    omitted.
     """
     import numpy as np
 
     rows = store.read("actions")
-    # Actions of a rank follow one another in the order of their ends.
+    # The actions of a rank are ordered by end time.
     order = np.argsort(rows["rank"], kind="stable")
     rank, kind, line = (rows[name][order] for name in ("rank", "kind", "line"))
     start, end = rows["start"][order], rows["end"][order]
@@ -82,7 +82,7 @@ def find_outliers(store: EventStore, end_of_run: float, causes: WaitCauses) -> l
     if not len(computes):
         return []
     before, after = _neighbours(rank, computes, -1), _neighbours(rank, computes, 1)
-    # Which calls a computation lies between: their kinds, sizes and peers, in one number.
+    # Hash of the kinds, sizes and peers of the calls before and after a computation.
     sized = _hash(_hash(np.zeros(len(order), np.uint64), kind), rows["bytes"][order])
     call = _hash(sized, rows["peer"][order])
     wide = np.zeros(len(computes), np.uint64)
@@ -92,7 +92,7 @@ def find_outliers(store: EventStore, end_of_run: float, causes: WaitCauses) -> l
         wide = _hash(wide, np.where(place < 0, 0, sized[place]))
     seconds = end[computes] - start[computes]
     usual, alike = _medians(key, seconds)
-    # Rare actions of a rank are like those of all ranks with other peers.
+    # Rare actions of a rank are compared to those of all ranks with other peers.
     few = alike < _FEWEST
     if few.any():
         usual[few], alike[few] = _medians(wide[few], seconds[few])
@@ -129,7 +129,7 @@ def find_outliers(store: EventStore, end_of_run: float, causes: WaitCauses) -> l
 
 
 def find_slow_ranks(computing: NDArray[np.float64], run: Run) -> list[SlowRanks]:
-    """Few ranks that compute longer than most, by their hosts, the slowest first.
+    """Return few ranks that compute longer than most, by host, the slowest first.
 
     `computing`: the seconds of each rank.
     """
@@ -152,7 +152,7 @@ def find_slow_ranks(computing: NDArray[np.float64], run: Run) -> list[SlowRanks]
 
 
 def paths_of(found: Sequence[Outlier], trace: str) -> Mapping[tuple[int, int], str]:
-    """Call paths of the calls before and after outliers, by rank and line, as far as known."""
+    """Return the known call paths of the calls before and after outliers, by rank and line."""
     wanted: dict[int, set[int]] = {}
     for outlier in found:
         wanted.setdefault(outlier.rank, set()).update(
@@ -162,7 +162,7 @@ def paths_of(found: Sequence[Outlier], trace: str) -> Mapping[tuple[int, int], s
 
 
 def place_of(outlier: Outlier, paths: Mapping[tuple[int, int], str]) -> str:
-    """Where in the program an outlier is: between which calls, or in which line of the trace."""
+    """Return the position of an outlier in the program, or else its line in the trace."""
     own = paths.get((outlier.rank, outlier.line))
     if own is not None:
         return f"at {own}"
@@ -171,14 +171,14 @@ def place_of(outlier: Outlier, paths: Mapping[tuple[int, int], str]) -> str:
 
 
 def between(before: str | None, after: str | None) -> str | None:
-    """The place of a computation, by the call paths of the calls before and after it."""
+    """Return the position of a computation from the call paths before and after it."""
     if before is None or after is None:
         return f"behind {before}" if before else f"before {after}" if after else None
     return f"between {before} and {after}"
 
 
 def ranges(ranks: Sequence[int]) -> str:
-    """Ranks in words: ``3, 7 to 9``."""
+    """Return ranks as text: ``3, 7 to 9``."""
     parts: list[list[int]] = []
     for rank in ranks:
         if parts and parts[-1][-1] == rank - 1:
@@ -191,7 +191,7 @@ def ranges(ranks: Sequence[int]) -> str:
 
 
 def _neighbours(rank: NDArray[np.int32], places: NDArray[np.intp], step: int) -> NDArray[np.intp]:
-    """The action of the same rank before or after each; -1: there is none."""
+    """Return the action of the same rank before or after each; -1 if none."""
     import numpy as np
 
     other = places + step
@@ -201,7 +201,7 @@ def _neighbours(rank: NDArray[np.int32], places: NDArray[np.intp], step: int) ->
 
 
 def _hash(sums: NDArray[np.uint64], values: NDArray[np.generic]) -> NDArray[np.uint64]:
-    """Fold values into numbers that differ, but for one chance in 2**64, where values do (FNV)."""
+    """Hash values into running sums (FNV); distinct values collide with probability 2**-64."""
     import numpy as np
 
     mixed: NDArray[np.uint64] = (sums ^ values.astype(np.int64).view(np.uint64)) * np.uint64(_PRIME)
@@ -211,7 +211,7 @@ def _hash(sums: NDArray[np.uint64], values: NDArray[np.generic]) -> NDArray[np.u
 def _medians(
     key: NDArray[np.uint64], seconds: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The median of the seconds with the same key, and how many these are, for each."""
+    """Return, for each element, the median of the seconds with its key, and their number."""
     import numpy as np
 
     order = np.lexsort((seconds, key))

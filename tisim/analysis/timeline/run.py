@@ -1,4 +1,4 @@
-"""The run whose events are logged, and what outputs are made of them."""
+"""The run whose events are logged, and the outputs derived from them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Run:
-    """The run whose events are logged, as far as outputs need to know it."""
+    """The run whose events are logged, as needed by outputs."""
 
     title: str  # for pictures and files, such as ``lu.A.8 on graphene.xml``
     settings: Settings
@@ -31,16 +31,16 @@ class Run:
     states: _core.States | None = None  # derives states, if `send_states_to` asked for them
     wants_links: bool = False  # whether an output needs `links`
     end: float = 0.0  # simulated seconds, once the simulation is over
-    links: Links | None = None  # known then too, with `wants_links`
-    # The seconds from and up to which timelines show what happens, in formats that can.
+    links: Links | None = None  # known at the end too, with `wants_links`
+    # The interval in seconds that timelines show, in formats that support it.
     part: tuple[float, float] | None = None
-    # Further lanes, which are not ranks: streams of GPUs, with the rank that each belongs to, its
-    # name, and what they did, if an output wants to know it.
+    # Further lanes, which are not ranks: GPU streams, with the rank that each belongs to, its name,
+    # and their activities, if an output needs them.
     lanes: Sequence[tuple[int, str]] = ()
     wants_lanes: bool = False
     streams: Streams | None = None
-    warnings: list[str] = field(default_factory=list)  # what outputs have noticed
-    errors: list[InputError] = field(default_factory=list)  # why outputs have written nothing
+    warnings: list[str] = field(default_factory=list)  # observations of outputs
+    errors: list[InputError] = field(default_factory=list)  # of outputs that wrote nothing
 
     def send_states_to(self, sink: _core.StateSink) -> None:
         """Send the states of all ranks to a sink (`tisim._core.StateSink`)."""
@@ -59,17 +59,17 @@ class Run:
 
 
 class Output(Protocol):
-    """Makes something of the events of a run: a file of timelines, or the event log.
+    """Derives a result from the events of a run: a timeline file, or the event log.
 
-    All methods but `commit` and `discard` are called on the thread of `EventCapture`.
+    All methods except `commit` and `discard` are called on the thread of `EventCapture`.
     """
 
     def listeners(self) -> Sequence[_core.Listener]:
-        """The listeners of the core that the events are played to."""
+        """Return the core's listeners to which the events are played."""
         ...
 
     def drain(self, last: bool) -> None:
-        """Store what the listeners have made so far; `last`: complete the result."""
+        """Store the listeners' output so far; `last`: complete the result."""
         ...
 
     def commit(self) -> None:
@@ -77,12 +77,12 @@ class Output(Protocol):
         ...
 
     def discard(self) -> None:
-        """Remove everything: the simulation or an output has failed."""
+        """Remove all output: the simulation or an output has failed."""
         ...
 
 
 class FileOutput:
-    """An output of one or several files, all of which appear in the end, or none."""
+    """An output of one or several files, which appear together at the end, or not at all."""
 
     def __init__(self, *paths: str | os.PathLike[str], random_access: bool = False) -> None:
         self._files: list[OutputFile] = []
@@ -103,7 +103,7 @@ class FileOutput:
 
 
 class WrittenByCore(FileOutput):
-    """Files that listeners of the core write, one each."""
+    """Files written by listeners of the core, one each."""
 
     def __init__(self, files: Mapping[str | os.PathLike[str], _core.Writer]) -> None:
         super().__init__(*files)
@@ -121,7 +121,7 @@ class WrittenByCore(FileOutput):
 
 
 class StreamsFile(FileOutput):
-    """A table of what streams of GPUs did, beside those of actions and messages."""
+    """A table of GPU stream activities, next to those of actions and messages."""
 
     def __init__(self, path: Path, run: Run) -> None:
         super().__init__(path)
@@ -145,15 +145,15 @@ class StreamsFile(FileOutput):
 
 
 def is_timed(path: Path) -> bool:
-    """True if a .csv file is to be the timed trace: each action with its duration."""
+    """Return True for the suffix of a timed trace, which lists each action with its duration."""
     return path.name.lower().endswith(".timed.csv")
 
 
 def files_of(path: str | os.PathLike[str], *, streams: bool = False) -> list[Path]:
-    """The files that a timeline consists of: the one that is named, and those beside it.
+    """Return the files of a timeline: the given one, and those next to it.
 
-    ``run.csv`` goes with ``run.messages.csv`` and, with `streams` of GPUs, ``run.streams.csv``,
-    ``run.parquet`` likewise, ``run.prv`` with ``run.pcf`` and ``run.row``.
+    ``run.csv`` comes with ``run.messages.csv`` and, with `streams` of GPUs, ``run.streams.csv``;
+    ``run.parquet`` likewise; ``run.prv`` with ``run.pcf`` and ``run.row``.
     """
     target = Path(path)
     suffix = target.suffix.lower()

@@ -1,4 +1,4 @@
-"""Streams of GPUs that ranks launch on: their nodes, and what these leave of the time."""
+"""GPU streams that ranks launch on: their nodes, and the resulting GPU occupation."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
     from tisim.gpu.step_graph import Node
 
-#: The states of a GPU: a kernel alone, a kernel beside communication, communication alone, waiting
-#: for peers, nothing.
+#: The states of a GPU: only a kernel, a kernel and communication, only communication, waiting for
+#: peers, idle.
 OCCUPATIONS = ("compute", "overlapped", "exposed", "waiting", "idle")
 
 
 class Span(NamedTuple):
-    """A node of a stream of a GPU, or of all GPUs of a lane; it arrives, waits for others, starts
-    and ends, in seconds.
+    """A node of a GPU stream, or of all GPUs of a lane; it arrives, waits for its peers, starts and
+    ends, in seconds.
     """
 
     lane: int
@@ -38,11 +38,11 @@ class Streams:
     Attributes
     ----------
     spans
-        Their nodes, in the order of their ends.
+        Their nodes, ordered by end time.
     states
-        The same as rows of a run file without gaps, whose lanes follow the ranks.
+        The same as rows of a run file without gaps, in lanes after the ranks.
     ranks, end
-        Number of ranks, and seconds until all was over.
+        Number of ranks, and seconds until everything has ended.
     """
 
     spans: Sequence[Span]
@@ -52,14 +52,14 @@ class Streams:
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row a node: `rank`, `stream`, `node`, `line`, `arrival`, `start` and `end`."""
+        """One row per node: `rank`, `stream`, `node`, `line`, `arrival`, `start` and `end`."""
         rows = [(s.lane, s.stream, s.node.label, s.node.line, *s[3:]) for s in self.spans]
         names = ("rank", "stream", "node", "line", "arrival", "start", "end")
         return frame({name: [row[place] for row in rows] for place, name in enumerate(names)})
 
     @property
     def occupations(self) -> pd.DataFrame:
-        """Seconds of each GPU in each of `OCCUPATIONS`, a row a rank."""
+        """Seconds of each GPU in each of `OCCUPATIONS`, one row per rank."""
         import pandas as pd
 
         of_rank: list[list[Span]] = [[] for _ in range(self.ranks)]
@@ -84,7 +84,7 @@ class Streams:
 
 
 def changes_of(spans: Iterable[Span]) -> Iterator[tuple[float, int, int, int, int]]:
-    """Dates at which so many kernels, communications and waits begin or end; the line that does."""
+    """Yield dates, changes in the number of kernels, communications and waits, and the line."""
     for _, _, node, arrival, start, end in spans:
         if node.kind == "kernel":
             yield (start, 1, 0, 0, node.line)

@@ -1,4 +1,4 @@
-"""The composition of a run time: its critical path by kinds of time that err alike."""
+"""The composition of a run time: its critical path by kinds of time with similar errors."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tisim.analysis.timeline.columns import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Decided by the processors of a calibrated machine and not by its network.
+#: Time that depends on the processors of a calibrated machine and not on its network.
 COMPUTING = "computing"
-#: The kinds. What a wait or test ends, or spends on non-blocking collectives, is overlap; what a
-#: transfer takes longer than it would on idle links is contention, in collectives too.
+#: The kinds. Time ended by a wait or test, or spent on non-blocking collectives, is overlap; the
+#: excess of a transfer over its time on idle links is contention, also in collectives.
 KINDS = (
     COMPUTING,
     "short messages",
@@ -29,20 +29,20 @@ KINDS = (
     "overlap",
     "contention",
 )
-# Messages up to this size in bytes, and what calls cost a processor, are short.
+# Messages up to this size in bytes, and the processor overhead of calls, are short.
 _SMALL = 4096
-# A smaller part of a transfer's time is not contention.
+# Minimum fraction of a transfer's time that counts as contention.
 _LEAST = 0.05
-# States that the rank itself decides.
+# States that depend only on the rank itself.
 _OWN = ("compute", "sleep", "custom", "I/O")
-# The kinds of waits and tests in the table of operations.
+# The kinds of waits and tests in the operation table.
 _COMPLETING = [f"complete_{of}" for of in ("one", "last", "all", "any", "some")]
 
 
 def shares_of_time(rows: NDArray[np.void], alone: NDArray[np.float64]) -> dict[str, float]:
-    """The share of each kind in the time of a critical path.
+    """Return the share of each kind in the time of a critical path.
 
-    Takes the parts of the path, and the seconds that each would take on idle links.
+    The arguments are the parts of the path, and the seconds that each would take on idle links.
     """
     seconds = rows["end"] - rows["start"]
     names = kind_names()
@@ -50,7 +50,7 @@ def shares_of_time(rows: NDArray[np.void], alone: NDArray[np.float64]) -> dict[s
     waits = _is_of(rows, names, names_of_kinds(*_COMPLETING))
     moves = rows["state"] == STATES.index("transfer")
     computing = np.isin(rows["state"], [STATES.index(name) for name in _OWN])
-    computing &= rows["kind"] != names.index("no action")  # until the first one begins
+    computing &= rows["kind"] != names.index("no action")  # before its first action
     short = ~computing & np.where(moves, rows["bytes"] <= _SMALL, ~waits)
     long = ~computing & ~short
     more = np.where(long & ~waits, np.maximum(seconds - alone, 0.0), 0.0)
@@ -69,5 +69,5 @@ def shares_of_time(rows: NDArray[np.void], alone: NDArray[np.float64]) -> dict[s
 
 
 def _is_of(rows: NDArray[np.void], names: list[str], wanted: frozenset[str]) -> NDArray[np.bool_]:
-    """True if each row is of an action of these kinds."""
+    """Return a mask of the rows that belong to actions of these kinds."""
     return np.isin(rows["kind"], [place for place, name in enumerate(names) if name in wanted])

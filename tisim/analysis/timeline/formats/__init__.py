@@ -1,4 +1,4 @@
-"""The formats of timelines, by the suffixes of their files."""
+"""Timeline formats, by file suffix."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tisim.errors import InputError
 if TYPE_CHECKING:
     from tisim.analysis.timeline.run import Output, Run
 
-#: Suffixes of timelines, and what they stand for.
+#: Suffixes of timelines, and their descriptions.
 SUFFIXES = {
     ".perfetto-trace": "Perfetto, for ui.perfetto.dev",
     ".trace": "Paje, as SimGrid writes it",
@@ -28,10 +28,10 @@ WITH_PARTS = (".perfetto-trace",)
 
 
 def timeline_output(path: str | os.PathLike[str], run: Run) -> Output:
-    """The output that writes a timeline to a file, in the format that its suffix names.
+    """Return the output that writes a timeline to a file, in the format of its suffix.
 
-    Only the module of the format is loaded: some need libraries. An `InputError` says that the
-    suffix names no format, or the file cannot be made.
+    Only the module of that format is loaded, because some need libraries. Raises an `InputError` if
+    the suffix is unknown, or the file cannot be created.
     """
     target = Path(path)
     suffix = target.suffix.lower()

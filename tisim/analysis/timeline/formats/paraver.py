@@ -18,11 +18,11 @@ from tisim.support.files import OutputFile
 if TYPE_CHECKING:
     from tisim.analysis.timeline.run import Run
 
-_LINES = 200_000  # that are sorted in memory
+_LINES = 200_000  # number of lines sorted in memory
 
 
 def sorted_lines(file: IO[bytes], key: Callable[[bytes], int]) -> Iterator[bytes]:
-    """All lines of a file by a number, their `key`; those of the same number keep their order."""
+    """Yield all lines of a file sorted by the number `key`; the sort is stable."""
     file.seek(0)
     with ExitStack() as runs:
         parts = []
@@ -35,9 +35,9 @@ def sorted_lines(file: IO[bytes], key: Callable[[bytes], int]) -> Iterator[bytes
 
 
 def merge_lines(file: OutputFile, lines: Iterable[bytes], key: Callable[[bytes], int]) -> None:
-    """Put a few sorted lines in their places in a file, after those of the same number, `key`.
+    """Insert a few sorted lines into a file, after the lines with the same number, `key`.
 
-    The file, which is not complete, has a first line, and sorted ones.
+    The incomplete file consists of a first line and sorted lines.
     """
     with file.reader() as old, mmap.mmap(old.fileno(), 0, access=mmap.ACCESS_READ) as data:
         file.restart()
@@ -52,7 +52,7 @@ def merge_lines(file: OutputFile, lines: Iterable[bytes], key: Callable[[bytes],
 
 
 def _place(data: mmap.mmap, number: int, first: int, key: Callable[[bytes], int]) -> int:
-    """Where the lines of higher numbers begin; `first` is the beginning of a line."""
+    """Return the offset of the lines with higher numbers; `first` is the start of a line."""
     low, high = first, len(data)
     while low < high:
         middle = (low + high) // 2
@@ -65,10 +65,10 @@ def _place(data: mmap.mmap, number: int, first: int, key: Callable[[bytes], int]
     return low
 
 
-# The time of the end is written where the first line left room for it.
+# The end time is written into space reserved in the first line.
 _DIGITS = 20
-# Records that are sorted by time before they are written, which few are too late for: at least, for
-# each rank, at most.
+# Number of records sorted by time before they are written, so that few are late: minimum, per
+# rank, maximum.
 _WINDOW = (16_384, 64, 500_000)
 _STATES = {
     0: "Idle",
@@ -107,10 +107,10 @@ _SIZES = {
 
 
 class ParaverOutput(FileOutput):
-    """``run.prv`` with ``run.pcf`` and ``run.row`` beside it.
+    """``run.prv`` with ``run.pcf`` and ``run.row`` next to it.
 
-    The numbers of states, events and values are Extrae's, so that Paraver's configurations fit;
-    the wait states and who caused them are events of tisim's own.
+    The numbers of states, events and values are Extrae's, so that Paraver's configurations apply;
+    the wait states and their causes are events of tisim's own.
     """
 
     def __init__(self, path: Path, run: Run) -> None:
@@ -159,7 +159,7 @@ class ParaverOutput(FileOutput):
         super().discard()
 
     def _header(self, end: float) -> str:
-        # A date would make two files of one simulation differ.
+        # A date would make two files of the same simulation differ.
         nodes = ",".join(str(count) for _, count in self._nodes)
         threads = (1 + len(names) for names in self._streams)
         tasks = ",".join(f"{n}:{node}" for n, node in zip(threads, self._tasks, strict=True))
@@ -170,7 +170,7 @@ class ParaverOutput(FileOutput):
         )
 
     def _lines_of_streams(self) -> Iterator[bytes]:
-        """States of streams, which are threads of their ranks after the first."""
+        """Yield the states of streams, which are further threads of their ranks."""
         streams = self._run.streams
         for span in () if streams is None else streams.spans:
             thread = 2 + self._streams[span.lane].index(span.stream)
@@ -201,7 +201,7 @@ class ParaverOutput(FileOutput):
 
 
 def _machine(run: Run) -> tuple[list[tuple[str, int]], list[int], list[int]]:
-    """Nodes with their numbers of ranks; the processor and the node of each rank, from 1."""
+    """Return the nodes with their rank counts; each rank's processor and node, from 1."""
     order: dict[int, list[int]] = {}
     for rank, host in enumerate(run.hosts):
         order.setdefault(int(host), []).append(rank)
@@ -215,7 +215,7 @@ def _machine(run: Run) -> tuple[list[tuple[str, int]], list[int], list[int]]:
 
 
 def _labels(run: Run) -> str:
-    """The .pcf file: what the numbers mean."""
+    """Return the .pcf file: the meanings of the numbers."""
     lines = ["DEFAULT_OPTIONS", "", "LEVEL               THREAD", "UNITS               NANOSEC", ""]
     lines += ["DEFAULT_SEMANTIC", "", "THREAD_FUNC          State As Is", "", "STATES"]
     lines += [f"{number}    {name}" for number, name in _STATES.items()]

@@ -1,4 +1,4 @@
-"""Timelines as Parquet: the columns of the CSV."""
+"""Timelines as Parquet files, with the columns of the CSV files."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
     from tisim.support.files import OutputFile
 
-# Rows of a row group.
+# Number of rows in a row group.
 _GROUP = 1 << 17
 
 
 class ParquetOutput(FileOutput):
-    """A row an action in ``run.parquet``, a row a message in ``run.messages.parquet``."""
+    """One row per action in ``run.parquet``, one per message in ``run.messages.parquet``."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -63,7 +63,7 @@ class ParquetOutput(FileOutput):
 
 
 class _Table:
-    """A file of rows that have been written in groups."""
+    """A file of rows that are written in groups."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class _Table:
             self._file.complete()
 
     def close(self) -> None:
-        """Let nothing be written when it is forgotten, to a file that is not there any more."""
+        """Close the writer, so that it does not write to a removed file when it is finalised."""
         if self._output is not None:
             with contextlib.suppress(OSError):
                 self._output.close()
@@ -108,9 +108,9 @@ class _Table:
         table = pa.table({name: self._column(rows, name) for name in self._columns})
         with self._file.writing():
             if self._output is None:
-                # Times hardly ever repeat: a dictionary of them costs time and saves no room.
+                # Times hardly ever repeat: a dictionary of them costs time and saves no space.
                 repeating = [col.name for col in table.schema if not pa.types.is_floating(col.type)]
-                # Arrow's own copy of the schema is not the same bytes each time.
+                # Arrow's own copy of the schema is not deterministic.
                 self._output = pq.ParquetWriter(
                     self._file.stream, table.schema, use_dictionary=repeating, store_schema=False
                 )
@@ -123,8 +123,8 @@ class _Table:
 
         values = np.ascontiguousarray(rows[field_of(name)])
         if name == "kind":
-            # Several kinds go by one name, and Arrow writes a dictionary that says a name twice
-            # with bytes at its end that nobody has set.
+            # Several kinds share a name, and Arrow writes a dictionary with duplicate names with
+            # uninitialised bytes at its end.
             names, numbers = np.unique(_core.kind_names(), return_inverse=True)
             indices = arrow_array(numbers[values].astype(np.int16))
             return pa.DictionaryArray.from_arrays(indices, pa.array(names.tolist()))
@@ -136,10 +136,10 @@ class _Table:
 
 
 def arrow_array(values: NDArray[np.generic], missing: NDArray[np.bool_] | None = None) -> pa.Array:
-    """A column with the memory of an array of numbers or truth values, shape (rows,).
+    """Return a column that shares the memory of an array of numbers or booleans, shape (rows,).
 
-    `missing` says where there is no value; None: there is always one. `pyarrow.array` would import
-    pandas, to see whether the array is one of its own: that takes as long as a small simulation.
+    `missing` is True where the value is missing; None: nowhere. `pyarrow.array` would import pandas
+    to check whether the array is one of its own, which takes as long as a small simulation.
     """
     import numpy as np
     import pyarrow as pa

@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
     from tisim.analysis.timeline.run import Run
 
-# Links whose load is shown: those with the most.
+# Maximum number of links shown: those with the highest load.
 _LINKS = 100
-# Bytes above which short slices are left out: browsers open no larger files.
+# Maximum file size in bytes, above which short slices are omitted: browsers open no larger files.
 _LIMIT = 2_000_000_000
 
 
 class PerfettoOutput(FileOutput):
-    """A track a rank, with collectives over their messages, arrows, and the load of links.
+    """One track per rank, with collectives above their messages, arrows, and the load of links.
 
-    A file that becomes larger than 2 GB loses its shortest slices, until half of it is left. In the
-    end all that are shorter than the longest of these are missing.
+    A file that exceeds 2 GB is reduced to half by omitting its shortest slices. In the end all
+    slices shorter than the longest omitted one are missing.
     """
 
     def __init__(self, path: Path, run: Run) -> None:
@@ -82,7 +82,7 @@ class PerfettoOutput(FileOutput):
             self._thin()
 
     def _thin(self) -> None:
-        """Leave out short slices: of what was written since the last time, or more of them."""
+        """Omit short slices: those written since the last time, or more."""
         thinner = OutputFile(self._file.path, random_access=True)
         try:
             with self._file.reader() as source, thinner.reader() as target, thinner.writing():
@@ -136,14 +136,14 @@ class PerfettoOutput(FileOutput):
         inside = self._columns(times)
         for place in links.most_loaded(_LINKS):
             values = np.append(100 * shares[place], 0.0)[inside]
-            # A value that stays the same need not be repeated, but the last one ends the track.
+            # Equal consecutive values are written once, but the last one ends the track.
             changed = np.append(True, values[1:] != values[:-1])
             changed[-1] = True
             changes = times[inside][changed]
             self._writer.counter(links.names[place], "%", changes, values[changed])
 
     def _columns(self, times: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """The times that lie in the part that is shown, and the one before."""
+        """Return a mask of the times within the shown interval, and the one before it."""
         import numpy as np
 
         if self._run.part is None:

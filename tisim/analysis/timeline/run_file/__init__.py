@@ -1,4 +1,4 @@
-"""Run files: everything that happened in a run, at all resolutions, in one file."""
+"""Run files: all events of a run, at all resolutions, in one file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["RecordClasses", "RunFile", "Tile", "Window"]
 
 
-if not TYPE_CHECKING:  # what reads is loaded when it is needed: a replay only writes
+if not TYPE_CHECKING:  # the reader is loaded on demand: a replay only writes
     __getattr__, __dir__ = lazy_names(
         __name__, {".reader": "RunFile", ".window": "RecordClasses Tile Window"}
     )

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    #: Begins and offsets by rank, ends and keys of the states.
+    #: Starts and offsets by rank, ends and keys of the states.
     StateColumns = tuple[
         NDArray[np.float64], NDArray[np.int32], NDArray[np.float64], NDArray[np.uint16]
     ]
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 class BatchTable:
-    """Record batches in a file in memory, whose columns are read where they lie."""
+    """Record batches of a memory-mapped file, whose columns are read in place."""
 
     def __init__(self, source: pa.NativeFile) -> None:
         import pyarrow as pa
@@ -62,15 +62,15 @@ class BatchTable:
         self._lock = threading.Lock()
 
     def states(self, number: int) -> StateColumns:
-        """A batch of states by rank."""
+        """Return a batch of states by rank."""
         return cast("StateColumns", self._columns(number))
 
     def cells(self, number: int) -> CellColumns:
-        """A batch of cells by lane."""
+        """Return a batch of cells by lane."""
         return cast("CellColumns", self._columns(number))
 
     def _columns(self, number: int) -> tuple[NDArray[np.generic], ...]:
-        """The columns of a batch in their order; of lists the offsets, then the fields."""
+        """Return the columns of a batch in order; for lists the offsets, then the fields."""
         with self._lock:
             if number not in self._known:
                 batch = self._file.get_batch(number)
@@ -100,17 +100,17 @@ def _in_place(data: pa.Buffer, kind: pa.DataType, count: int) -> NDArray[np.gene
     return np.require(values, requirements="A")
 
 
-# Bytes of blocks that a table keeps in memory, those used last.
+# Maximum bytes of blocks cached per table, most recently used first.
 _KEPT = 96 << 20
-# Columns that are needed to know what lies in a window, and in which state: they are read together,
-# and the others together when one of them is asked for.
+# Columns needed to find the states of a window: they are read together, and so are the others
+# when one of them is requested.
 _OFTEN = frozenset({"rank", "start", "end", "state", "kind"})
 
 
 class Block:
-    """Rows of a table, by columns, which are made when they are asked for.
+    """Rows of a table by column, with columns loaded on demand.
 
-    `load` makes the column of a name, and perhaps others.
+    `load` returns the column of a name, and possibly further columns.
     """
 
     def __init__(
@@ -130,37 +130,37 @@ class Block:
         return self._known[name]
 
     def numbers(self, name: str) -> NDArray[np.int64]:
-        """A column of integers."""
+        """Return a column of integers."""
         import numpy as np
 
         return self._column(name).astype(np.int64, copy=False)
 
     def reals(self, name: str) -> NDArray[np.float64]:
-        """A column of times, volumes or sums; NaN where there is none."""
+        """Return a column of times, volumes or sums; NaN for missing values."""
         import numpy as np
 
         return self._column(name).astype(np.float64, copy=False)
 
     def rows(self, chosen: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Block:
-        """Some of the rows."""
+        """Return a selection of the rows."""
         return Block(self.names, lambda name: {name: self._column(name)[chosen]})
 
     def of_rank(self, rank: int) -> Block:
-        """The rows of a rank, where they are ordered by rank."""
+        """Return the rows of a rank; the rows must be sorted by rank."""
         import numpy as np
 
         low, high = np.searchsorted(self.numbers("rank"), [rank, rank + 1])
         return self.rows(slice(int(low), int(high)))
 
     def seconds(self, begin: float, end: float) -> NDArray[np.float64]:
-        """The seconds of each row between two times; negative outside."""
+        """Return the seconds of each row between two times; negative outside."""
         import numpy as np
 
         return np.minimum(self.reals("end"), end) - np.maximum(self.reals("start"), begin)
 
     @staticmethod
     def joined(blocks: Iterable[Block]) -> Block:
-        """The rows of several blocks, of which there is at least one."""
+        """Concatenate the rows of several blocks; at least one is required."""
         import numpy as np
 
         every = [*blocks]
@@ -172,9 +172,9 @@ class Block:
 
 
 class BlockTable:
-    """A table in Parquet whose row groups are its blocks.
+    """A Parquet table whose row groups are its blocks.
 
-    `columns` are those that are read: all of them when not given.
+    `columns` are the columns to read, by default all of them.
     """
 
     def __init__(self, source: IO[bytes] | pa.NativeFile, columns: Iterable[str] = ()) -> None:
@@ -191,11 +191,11 @@ class BlockTable:
         self._size = 0
         # A viewer answers on several threads.
         self._lock = threading.Lock()
-        # Columns are read when they are asked for, perhaps by several threads of a viewer.
+        # Columns are loaded on demand, possibly by several threads of a viewer.
         self._loading = threading.Lock()
 
     def range_of(self, column: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The least and the greatest value of a column in each block."""
+        """Return the minimum and maximum of a column in each block."""
         if column not in self._ranges:
             import numpy as np
 
@@ -214,9 +214,9 @@ class BlockTable:
     def overlapping(
         self, begin: float, end: float, start: str = "start", stop: str = "end"
     ) -> list[int]:
-        """The blocks with records that may overlap a part of the time, in seconds.
+        """Return the blocks with records that may overlap an interval, in seconds.
 
-        `start` and `stop` are the columns in which records begin and end.
+        `start` and `stop` are the columns with the start and end of a record.
         """
         import numpy as np
 
@@ -225,7 +225,7 @@ class BlockTable:
         return blocks
 
     def read(self, block: int) -> Block:
-        """The rows of a block."""
+        """Return the rows of a block."""
         with self._lock:
             return self._read(block)
 
@@ -242,15 +242,15 @@ class BlockTable:
         return rows
 
     def rows_of(self, block: int) -> int:
-        """Number of rows of a block."""
+        """Return the number of rows of a block."""
         return int(self._file.metadata.row_group(block).num_rows)
 
     def _room(self, block: int) -> int:
-        """Bytes of a block in memory at most."""
+        """Return an upper bound on a block's bytes in memory."""
         return self.rows_of(block) * 8 * len(self.columns)
 
     def _load(self, block: int, name: str) -> dict[str, NDArray[np.generic]]:
-        """A column of a block, and those that are read with it."""
+        """Read a column of a block, together with those of its group."""
         often = name in _OFTEN
         names = [name for name in self.columns if (name in _OFTEN) == often]
         with self._loading:
@@ -261,16 +261,16 @@ class BlockTable:
         return arrays
 
     def none(self) -> Block:
-        """No rows, with the columns of the table."""
+        """Return an empty block with the columns of the table."""
         import numpy as np
 
         return Block(self.columns, lambda name: {name: np.zeros(0)})
 
 
 def numpy_array(column: pa.ChunkedArray) -> NDArray[np.generic]:
-    """The values of a column of numbers or truth values; NaN where there is none, shape (rows,).
+    """Return a column of numbers or booleans, shape (rows,); NaN for missing values.
 
-    Without pandas, which Arrow's own function imports.
+    This does not import pandas, unlike Arrow's own function.
     """
     import numpy as np
 
@@ -304,25 +304,25 @@ def _truths(bits: pa.Buffer, start: int, count: int) -> NDArray[np.bool_]:
 
 
 def _complete(start: NDArray[np.generic], end: NDArray[np.generic]) -> NDArray[np.generic]:
-    """When rows begin; those without a time begin when the row before ends, shape (rows,)."""
+    """Return the starts of rows; missing ones are the previous row's end, shape (rows,)."""
     import numpy as np
 
     missing = np.isnan(start.astype(np.float64, copy=False))
     return np.where(missing, np.append(np.nan, end[:-1])[: len(end)], start)
 
 
-# The first bytes of a member of an archive, before its name (APPNOTE 4.3.7).
+# Size of an archive member's fixed header, before its name (APPNOTE 4.3.7).
 _LOCAL_HEADER = 30
-# Columns of states that are shown as they are.
+# Columns of states that are shown unchanged.
 _WHOLE = ("rank", "line", "cause", "peer", "bytes")
 
 
 class RunFile:
-    """Everything that happened in a run, read from its file as far as it is needed.
+    """All events of a run, read from its file on demand.
 
-    `info` is what ``run.json`` says; `states`, `actions` and `messages` are the tables of records,
-    `spans` and `levels` the states by rank and their sums, `platform_xml` is the text of a platform
-    file (None: not known). An `InputError` says that it is not a run file, or pyarrow is missing.
+    `info`: the contents of ``run.json``. `states`, `actions`, `messages`: the tables of records.
+    `spans`, `levels`: the states by rank and their sums. `platform_xml`: the text of a platform
+    file, or None. Raises an `InputError` if the file is not a run file, or pyarrow is missing.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -368,9 +368,9 @@ class RunFile:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Raise an `InputError` when lists reach out of a table, or blocks cannot be decoded.
+        """Raise an `InputError` if lists exceed their table, or blocks cannot be decoded.
 
-        The contents of tables are only looked at when they are read.
+        The contents of tables are validated only when they are read.
         """
         import pyarrow as pa
 
@@ -386,17 +386,17 @@ class RunFile:
 
     @property
     def end(self) -> float:
-        """Simulated seconds."""
+        """Simulated seconds at the end of the run."""
         return self.info["end"]
 
     @cached_property
     def path_states(self) -> BlockTable | None:
-        """The states with what paths and causes need; None where the file lacks that."""
+        """The states with the columns for paths and causes; None if the file lacks these."""
         whole = BlockTable(self._member(self._states_member))
         return whole if {*PATH_COLUMNS} <= {*whole.columns} else None
 
     def states_of(self, rows: Block) -> list[dict[str, object]]:
-        """States in words: a dict for each row of the table of states."""
+        """Return states with names: a dict for each row of the table of states."""
         columns = {name: rows.numbers(name).tolist() for name in _WHOLE}
         columns |= {name: rows.reals(name).tolist() for name in ("start", "end")}
         states, kinds = rows.numbers("state").tolist(), rows.numbers("kind").tolist()
@@ -410,7 +410,7 @@ class RunFile:
         ]
 
     def _member(self, member: zipfile.ZipInfo) -> pa.NativeFile:
-        """A member, which is stored as it is: a part of the file in memory."""
+        """Return an uncompressed member as a slice of the memory-mapped file."""
         import pyarrow as pa
 
         if member.compress_type != zipfile.ZIP_STORED:
@@ -441,7 +441,7 @@ def _info(archive: zipfile.ZipFile, path: Path) -> RunInfo:
 
 
 def _impossible(info: RunInfo) -> str | None:
-    """The error of numbers of a run file; None: they are possible."""
+    """Return an error if numbers of a run file are inconsistent; else None."""
     states, kinds = len(info["states"]), len(info["kinds"])
     if info["ranks"] < 1 or len(info["host_of"]) != info["ranks"]:
         return "it has not a host for each rank"
@@ -465,10 +465,10 @@ def _damaged(path: Path, error: Exception) -> InputError:
 def rows_in_order(
     table: BlockTable, name: str, blocks: Sequence[int] | None = None
 ) -> NDArray[np.void]:
-    """Rows of `states` or `actions`, as the core has them, in the order of their ends.
+    """Return rows of `states` or `actions` in the core's format, ordered by end time.
 
-    All of them, or those of some blocks. Blocks follow one another in that order, but inside they
-    are sorted by rank.
+    All of them, or those of some blocks. Blocks are consecutive in that order, but sorted by rank
+    inside.
     """
     import numpy as np
 

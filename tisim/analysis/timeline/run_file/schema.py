@@ -1,6 +1,6 @@
-"""The contents of a run file: members of a ZIP archive, and the columns of its tables.
+"""The format of a run file: members of a ZIP archive, and the columns of its tables.
 
-`docs/reference/run_files.md` describes all of it for other programs.
+`docs/reference/run_files.md` describes it completely for other programs.
 """
 
 from __future__ import annotations
@@ -12,29 +12,29 @@ from tisim.analysis.timeline.columns import ACTION_COLUMNS, MESSAGE_COLUMNS
 #: The suffix of run files.
 SUFFIX = ".tir"
 
-#: The value of `RunInfo.format`, and the version that this module writes and reads.
+#: The value of `RunInfo.format`, and the version written and read by this module.
 FORMAT = "tisim run"
 VERSION = 2
 
 #: The member that describes the others, JSON.
 INFO = "run.json"
 
-#: The member that has the platform, where that can be written: a platform file.
+#: The member with the platform, if it can be expressed as a platform file.
 PLATFORM = "platform.xml"
 
-#: Columns of the tables of records, as the core writes them; pictures and words are made of these.
+#: Columns of the tables of records, as written by the core, used for pictures and text.
 COLUMNS: dict[str, tuple[str, ...]] = {
     "states": ("rank", "start", "end", "state", "kind", "line", "cause", "peer", "bytes"),
     "actions": ACTION_COLUMNS,
     "messages": MESSAGE_COLUMNS,
 }
 
-#: More columns of the table of states, which only the critical path needs.
+#: Further columns of the table of states, which only the critical path needs.
 PATH_COLUMNS = ("started", "receives", "by_peer")
 
 
 class SpanInfo(TypedDict):
-    """A batch of the table of states by rank: the time its states lie in, and their number."""
+    """A batch of the table of states by rank: the interval of its states, and their number."""
 
     begin: float
     end: float
@@ -42,9 +42,9 @@ class SpanInfo(TypedDict):
 
 
 class LevelInfo(TypedDict):
-    """A grid of sums: lanes of `group` ranks each, and the whole time in `parts` equal parts.
+    """A grid of sums: lanes of `group` ranks each, and the total time in `parts` equal parts.
 
-    `batches`: of each of its batches the number, and the first and the last part.
+    `batches`: for each batch its number, first part and last part.
     """
 
     group: int
@@ -71,7 +71,7 @@ class RunInfo(TypedDict):
     levels: list[LevelInfo]
     records: dict[str, int]
     trace: str | None
-    changes: NotRequired[dict[str, str]]  # files of earlier versions of tisim have none
+    changes: NotRequired[dict[str, str]]  # absent in files of earlier versions of tisim
     config: dict[str, object]
-    lanes: NotRequired[list[str]]  # what pictures call ranks that are none, such as streams
-    findings: NotRequired[list[str]]  # sentences about a run that is not one of MPI
+    lanes: NotRequired[list[str]]  # names of lanes that are not ranks, such as streams
+    findings: NotRequired[list[str]]  # sentences about a run that is not an MPI run

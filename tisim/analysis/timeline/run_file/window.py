@@ -1,4 +1,4 @@
-"""Windows of time and ranks of a run: what a picture of so many pixels needs, and no more."""
+"""Windows of time and ranks of a run: the data needed for a picture of a given size."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
     from tisim.analysis.timeline.run_file.reader import RunFile
 
-# Blocks that are read to see whether a window has few records.
+# Maximum number of blocks read to determine whether a window has few records.
 _MOST_BLOCKS = 64
-# Sums over a window come from a level with so many parts in it, or from records.
+# Sums over a window use a level with this number of parts in the window, or records.
 _PARTS_OF_SUMS = 1000
-# A picture of more records than these may have parts of a level that are so many columns wide:
-# there are too many records to be read for one picture.
+# A picture of more records than these may use parts of a level up to `_WIDEST_PART` columns wide:
+# there are too many records to read for one picture.
 _MANY_RECORDS = 1_500_000
 _WIDEST_PART = 8
 
 
 @dataclass(frozen=True)
 class Tile:
-    """The cells of a picture that are not empty, in the order of column and lane.
+    """The non-empty cells of a picture, sorted by column and lane.
 
-    `key` is the class of states, what they are coloured by; `seconds` are those in states of the
-    class, summed over the ranks of the lane; `longest` has those of the longest of these states, as
-    a whole, and `count` the states that end in the cell (of sums, that touch it).
+    `key`: the class of states, which determines the colour. `seconds`: time in states of the class,
+    summed over the ranks of the lane. `longest`: full duration of the longest of these states.
+    `count`: number of states that end in the cell (in sums: that touch it).
     """
 
     column: NDArray[np.uint32]
@@ -46,10 +46,10 @@ class Tile:
 
 @dataclass(frozen=True)
 class RecordClasses:
-    """Classes that only records know, not their sums.
+    """Classes that can be computed only from records, not from sums.
 
-    `of` gives the class of each row of a part of the table of states, from 0 to below `count`. It
-    is asked once for each block of the window, in their order.
+    `of` returns the class of each row of a part of the table of states, from 0 to below `count`. It
+    is called once for each block of the window, in order.
     """
 
     count: int
@@ -57,9 +57,9 @@ class RecordClasses:
 
 
 class Window:
-    """A part of the time, in seconds, and of the ranks of a run, `last` included.
+    """An interval of time, in seconds, and of ranks of a run, including `last`.
 
-    `order` has the rank at each position; `first` and `last` are then positions in it.
+    `order`: the rank at each position; `first` and `last` are then positions in it.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Window:
 
     @cached_property
     def _positions(self) -> NDArray[np.int64] | None:
-        """The position of each rank; None: its number."""
+        """The position of each rank; None if it is the rank's number."""
         import numpy as np
 
         if self._order is None:
@@ -93,33 +93,32 @@ class Window:
         return positions
 
     def positions(self, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Where ranks stand, counted as `first` and `last` are."""
+        """Return the positions of ranks, in the numbering of `first` and `last`."""
         return ranks if self._positions is None else self._positions[ranks]
 
     def holds(self, ranks: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which ranks are in the window."""
+        """Return a mask of the ranks in the window."""
         positions = self.positions(ranks)
         inside: NDArray[np.bool_] = (positions >= self.first) & (positions <= self.last)
         return inside
 
     def tile(self, columns: int, lanes: int, classes: NDArray[np.int32] | RecordClasses) -> Tile:
-        """The window as a picture.
+        """Return the window as a picture.
 
-        No state that is longer than a column of the picture is lost: each cell that it touches has
-        it in `Tile.longest`. Where lanes are wide, a lane may show the ranks of a level's groups
-        whose middles lie in it, and where there are too many records, several columns may be one.
-        Lanes are as equal as can be. `classes` has the class of each key of the run
-        (`RunInfo.keys`), from 0; -1: it is left out. For `RecordClasses` all records of the window
-        are read.
+        No state longer than a column of the picture is lost: each cell that it touches contains it
+        in `Tile.longest`. With wide lanes, a lane may show the ranks of a level's groups whose
+        middles are in it; with too many records, several columns may be merged. Lanes are as equal
+        as possible. `classes` is the class of each key of the run (`RunInfo.keys`), from 0; -1
+        omits the key. `RecordClasses` require reading all records of the window.
         """
         if isinstance(classes, RecordClasses):
             return self._summed(columns, lanes, classes, None)
         return self._summed(columns, lanes, classes, self.level(columns, lanes, is_exact=False))
 
     def sums(self, lanes: int, classes: NDArray[np.int32]) -> Tile:
-        """Sums over the time of the window, by lane: a picture of one column.
+        """Return sums over the time of the window, by lane: a picture of one column.
 
-        At the borders of a window that is not narrow, what lies in a thousandth of its time is
+        At the borders of a window that is not narrow, time within a thousandth of its length is
         divided evenly. States that end after the window count too.
         """
         tile = self._summed(1, lanes, classes, self.level(_PARTS_OF_SUMS, lanes))
@@ -127,7 +126,7 @@ class Window:
         return tile
 
     def _count_unfinished(self, tile: Tile, lanes: int, classes: NDArray[np.int32]) -> None:
-        """Count the states that the window begins or lies in, and that end after it."""
+        """Count the states that begin in or span the window, and end after it."""
         import numpy as np
 
         ranks = self._ranks_shown()
@@ -135,7 +134,7 @@ class Window:
         of_keys = np.full(1 << 16, -1, np.int64)
         pairs = np.array(self.run.info["keys"], np.int64).reshape(-1, 2)
         of_keys[pairs[:, 0] << 8 | pairs[:, 1]] = classes
-        # The cells of a tile of one column are in the order of lane and class.
+        # The cells of a one-column tile are sorted by lane and class.
         cells = tile.lane.astype(np.int64) << 32 | tile.key
         for number in overlapping(self.run.info["spans"], self.end, self.end):
             with self.run.reading():
@@ -168,7 +167,7 @@ class Window:
         place = np.where(classes >= 0, np.searchsorted(used, classes), -1).astype(np.int32)
         sums = _core.SpanSums(self.begin, self.end, lanes, columns, len(used))
         pairs = np.array(self.run.info["keys"], np.int64).reshape(-1, 2)
-        of_keys = np.full(1 << 16, -1, np.int32)  # of each number that may stand for a key
+        of_keys = np.full(1 << 16, -1, np.int32)  # for each possible key number
         of_keys[pairs[:, 0] << 8 | pairs[:, 1]] = place
         if level is None:
             self._add_states(sums, lanes, of_keys)
@@ -178,7 +177,7 @@ class Window:
         return Tile(column, lane, used.astype(np.uint32)[key], seconds, longest, count)
 
     def records(self, most: int) -> Block | None:
-        """The states of the window, by rank and time; None when there may be more than `most`."""
+        """Return the states of the window, by rank and time; None if possibly more than `most`."""
         import numpy as np
 
         table = self.run.states
@@ -197,7 +196,7 @@ class Window:
         return rows.rows(np.lexsort((rows.reals("end"), rows.numbers("rank"))))
 
     def rows_of(self, block: Block) -> Block:
-        """The rows of a block of states or actions, sorted by rank, that lie in the window."""
+        """Return the rows in the window of a block of states or actions, sorted by rank."""
         import numpy as np
 
         if self._order is not None:
@@ -208,9 +207,9 @@ class Window:
         return cut.rows((cut.reals("end") >= self.begin) & (cut.reals("start") <= self.end))
 
     def level(self, columns: int, lanes: int, *, is_exact: bool = True) -> LevelInfo | None:
-        """The coarsest level that is fine enough; None: only the records are.
+        """Return the coarsest level that is fine enough; None if only the records are.
 
-        `is_exact`: its groups are far smaller than the lanes, or fit them.
+        `is_exact`: require groups that are far smaller than the lanes, or aligned with them.
         """
         width = (self.end - self.begin) / columns
         possible = [
@@ -228,7 +227,7 @@ class Window:
         return min(wide, key=lambda level: (-level["group"], -level["parts"]), default=None)
 
     def _records(self) -> float:
-        """About how many states the window has."""
+        """Estimate the number of states in the window."""
         batches = self.run.info["spans"]
         states = 0.0
         for batch in map(batches.__getitem__, overlapping(batches, self.begin, self.end)):
@@ -238,7 +237,7 @@ class Window:
         return states * self.ranks / self.run.ranks
 
     def _on_borders(self, group: int, lanes: int) -> bool:
-        """True if lanes of a level are far smaller than those of the picture, or fit them."""
+        """Return True if a level's lanes are far smaller than the picture's, or fit them."""
         per_lane = self.ranks / lanes
         return per_lane >= 4 * group or (self.first % group == 0 and per_lane % group == 0)
 
@@ -282,12 +281,12 @@ class Window:
         scale = np.ones(lanes)
         if self._order is None:
             shown = np.arange(self.first // group, self.last // group + 1, dtype=np.int32)
-            # A lane of the level belongs to that of the picture in which its middle lies.
+            # A lane of the level belongs to the picture's lane that contains its middle.
             middle = np.clip(shown.astype(np.int64) * group + group // 2, self.first, self.last)
             lane = ((middle - self.first) * lanes // self.ranks).astype(np.int32)
             if group > 1 and not self._on_borders(group, lanes):
                 scale = self._scale(group, lanes)
-        else:  # of levels whose lanes are ranks
+        else:  # levels whose lanes are ranks
             shown = self._ranks_shown()
             lane = (np.arange(self.ranks) * lanes // self.ranks).astype(np.int32)
         low = int(self.begin / self.run.end * parts)
@@ -299,7 +298,7 @@ class Window:
                     sums.add_cells(*columns, parts, self.run.end, shown, lane, classes, scale)
 
     def _ranks_shown(self) -> NDArray[np.int32]:
-        """The ranks at the positions of the window."""
+        """Return the ranks at the positions of the window."""
         import numpy as np
 
         if self._order is None:
@@ -307,7 +306,7 @@ class Window:
         return self._order[self.first : self.last + 1].astype(np.int32)
 
     def _scale(self, group: int, lanes: int) -> NDArray[np.float64]:
-        """By lane of the picture, its ranks for each rank of the groups whose middles are there."""
+        """Return, per lane, its ranks divided by those of the groups whose middles it contains."""
         import numpy as np
 
         starts = np.arange(self.first // group, self.last // group + 1) * group
@@ -320,7 +319,7 @@ class Window:
 
 
 def longest_of_cells(cell: NDArray[np.int64], seconds: NDArray[np.float64]) -> NDArray[np.intp]:
-    """The places, ascending, of the longest row in each cell; of equal ones the first."""
+    """Return the indices, ascending, of the longest row per cell; the first one wins ties."""
     import numpy as np
 
     order = np.lexsort((-seconds, cell))
@@ -330,5 +329,5 @@ def longest_of_cells(cell: NDArray[np.int64], seconds: NDArray[np.float64]) -> N
 
 
 def overlapping(batches: list[SpanInfo], begin: float, end: float) -> list[int]:
-    """The numbers of the batches with states that may overlap a part of the time, in seconds."""
+    """Return the indices of batches with states that may overlap an interval, in seconds."""
     return [i for i, span in enumerate(batches) if span["end"] >= begin and span["begin"] <= end]

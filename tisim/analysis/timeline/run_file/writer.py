@@ -1,4 +1,4 @@
-"""Writes run files: tables of records block by block, then their sums."""
+"""Writes run files: tables of records block by block, followed by their sums."""
 
 from __future__ import annotations
 
@@ -31,26 +31,25 @@ if TYPE_CHECKING:
 
     from tisim.analysis.timeline.run import Run
 
-# Sums of states at all resolutions. A level is a grid: lanes of as many ranks each, and the time in
-# equal parts. Its cells hold for each state and kind of action the seconds, the longest state that
-# touches the cell, and how many end in it. The finest level of each group size has one cell for at
-# most `_STATES_OF_A_CELL` states, so that levels are small beside the records, and a window that is
-# too narrow for them holds few records.
+# Sums of states at all resolutions. A level is a grid: lanes of equally many ranks, and the time in
+# equal parts. For each state and kind of action, its cells contain the seconds, the longest state
+# that touches the cell, and the number of states that end in it. The finest level of each group
+# size has one cell for at most `_STATES_OF_A_CELL` states, so that levels are small compared with
+# the records, and a window too narrow for them contains few records.
 _STATES_OF_A_CELL = 32
-# Lanes of a level hold this many times the ranks of those of the next finer one, and parts of the
-# time of a level are this many times as long as those of the next finer one.
+# Ratios of consecutive levels: ranks per lane, and length of the time parts.
 _RANKS_FACTOR = 4
 _TIME_FACTOR = 2
-# Levels of fewer lanes or parts are not needed: pictures are larger.
+# Levels with fewer lanes or parts are not needed: pictures are larger.
 _FEWEST_LANES = 32
 _FEWEST_PARTS = 256
 _MOST_PARTS = 1 << 22
-# Cells that are summed in memory at once (12 bytes each).
+# Maximum number of cells summed in memory at once (12 bytes each).
 _CELLS_AT_ONCE = 4_000_000
 
 
 def grids(ranks: int, states: int) -> list[list[LevelInfo]]:
-    """The levels of a run, those of one group size together, the finest first."""
+    """Return the levels of a run, grouped by group size, the finest first."""
     levels = []
     group = 1
     while True:
@@ -71,9 +70,9 @@ def grids(ranks: int, states: int) -> list[list[LevelInfo]]:
 def write_levels(
     file: OutputFile, spans: _core.SpanFile, states: mmap.mmap, ranks: int, end: float
 ) -> list[LevelInfo]:
-    """Write the sums of the states of a run that ends at `end` s; returns the levels written.
+    """Write the sums of the states of a run that ends at `end` s; return the levels written.
 
-    `states` is the complete file that `spans` has written, in memory.
+    `states` is the complete file written by `spans`, memory-mapped.
     """
     count = sum(states for _, _, states in spans.batches())
     groups = grids(ranks, count) if end > 0.0 else []
@@ -94,18 +93,18 @@ def write_levels(
     return [level for levels in groups for level in levels]
 
 
-#: States of a batch at least.
+#: Minimum number of states per batch.
 BLOCK = 1 << 17
-# States of a rank in a batch: few ranks of all the time are then in few pages of the file, as are
-# all ranks of a short time. Batches of more states take too much memory while they are written.
+# Number of states per rank in a batch: few ranks over all time, and all ranks over a short time,
+# then occupy few pages of the file. Larger batches take too much memory while they are written.
 _OF_A_RANK = 32
 _MOST = 1 << 22
 
 
-# The date of every member: the same run gives the same bytes.
+# The date of every member: the same run gives identical bytes.
 _DATE = (1980, 1, 1, 0, 0, 0)
-# In a member's header, before its name and the extra bytes: the fixed part, and the sizes of large
-# members (APPNOTE 4.3.7, 4.5.3). The extra bytes have a number that no program gives a meaning.
+# Size of a member's header before its name and the extra bytes: the fixed part, and the sizes of
+# large members (APPNOTE 4.3.7, 4.5.3). The ID of the extra bytes is unassigned.
 _HEADER = 30 + 20
 _EXTRA = b"\x15\x07"
 _ALIGNED = 64
@@ -117,7 +116,7 @@ _Table = _core.StateTable | _core.ActionTable | _core.MessageTable
 
 @dataclass(frozen=True)
 class RunDescription:
-    """The facts of a run file about its run as a whole; see `RunInfo`."""
+    """The facts in a run file about its run; see `RunInfo`."""
 
     title: str
     ranks: int
@@ -129,12 +128,12 @@ class RunDescription:
     config: Mapping[str, object] = field(default_factory=dict)
     is_measured: bool = False
     platform_xml: str | None = None
-    lanes: Sequence[str] | None = None  # what pictures call ranks that are none
+    lanes: Sequence[str] | None = None  # names of lanes that are not ranks
     findings: Sequence[str] = ()  # sentences that the viewer shows instead of its own
 
 
 def row_types() -> dict[str, np.dtype[np.void]]:
-    """The type of the rows of each table of records."""
+    """Return the type of the rows of each table of records."""
     types = {
         "states": _core.state_type(),
         "actions": _core.action_type(),
@@ -144,12 +143,12 @@ def row_types() -> dict[str, np.dtype[np.void]]:
 
 
 class RunFileWriter:
-    """Writes the records of a run in blocks, and their sums once all are there.
+    """Writes the records of a run in blocks, followed by their sums.
 
-    The core makes the tables: Parquet's and Arrow's library takes longer to load than most of them.
-    Each is written beside the file, under a hidden name, until `finish` puts it in. The file
-    appears when it is committed. Rows come from the `listeners` and `sinks` of a simulation, or
-    from `add`.
+    The core creates the tables: loading the Parquet and Arrow library takes longer than writing
+    most of them. Each is written next to the file, under a hidden name, until `finish` adds it. The
+    file appears when it is committed. Rows come from the `listeners` and `sinks` of a simulation,
+    or from `add`.
     """
 
     def __init__(self, path: Path, ranks: int) -> None:
@@ -180,19 +179,19 @@ class RunFileWriter:
         return self._listeners
 
     def add(self, name: str, rows: bytes) -> None:
-        """Take all rows of a table, of its type in `row_types`."""
+        """Add all rows of a table, of its type in `row_types`."""
         self._writers[f"{name}.parquet"].add(rows)
         if name == "states":
             self._spans.add(rows)
 
     def drain(self, last: bool) -> None:
-        """Store what the tables have made; `last`: there are no more rows."""
+        """Store the completed output of the tables; `last`: there are no more rows."""
         for member, table in self._writers.items():
             if piece := table.take(last):
                 self._tables[member].write(piece)
 
     def finish(self, run: RunDescription) -> None:
-        """Write the sums, and put the file together; all tables have had their last rows."""
+        """Write the sums and assemble the file; all tables are complete."""
         with (
             self._tables[_SPANS].reader() as file,
             mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as states,
@@ -214,10 +213,10 @@ class RunFileWriter:
         self._discard_tables()
 
     def _store(self, archive: zipfile.ZipFile, name: str) -> None:
-        """Copy a table, which is complete, into the archive."""
+        """Copy a complete table into the archive."""
         member = zipfile.ZipInfo(name, _DATE)
-        # Extra bytes of the header let the content begin at a multiple of `_ALIGNED`: columns of
-        # numbers can be read in place then.
+        # Extra bytes in the header align the content to `_ALIGNED`, so that columns of numbers can
+        # be read in place.
         rest = self._file.stream.tell() + _HEADER + len(name.encode()) + len(_EXTRA) + 2
         size = -rest % _ALIGNED
         member.extra = _EXTRA + size.to_bytes(2, "little") + bytes(size)
@@ -226,16 +225,16 @@ class RunFileWriter:
             archive.open(member, "w", force_zip64=True) as target,
         ):
             shutil.copyfileobj(source, target, _COPIED_AT_ONCE)
-        # Large runs would need the room twice.
+        # Large runs would otherwise need twice the space.
         self._tables[name].discard()
 
     def commit(self) -> None:
-        """Let the file appear."""
+        """Make the file appear."""
         self._file.commit()
         self._discard_tables()
 
     def discard(self) -> None:
-        """Remove everything."""
+        """Remove all files."""
         self._file.discard()
         self._discard_tables()
 
@@ -291,7 +290,7 @@ class RunFileOutput(RunFileWriter):
 
     def drain(self, last: bool) -> None:
         if not self._has_begun:
-            # By the thread that writes, while the simulation goes on.
+            # On the writing thread, concurrently with the simulation.
             self._xml = _xml_of(self._run.settings.platform)
             self._has_begun = True
         if last and self._run.lanes:
@@ -322,7 +321,7 @@ class RunFileOutput(RunFileWriter):
 
 
 def _xml_of(platform: Platform) -> str | None:
-    """The platform as a file; None where the format cannot say it, or nothing describes it."""
+    """Return the platform as a file; None if the format cannot express it."""
     try:
         return platform.to_xml()
     except InputError:
