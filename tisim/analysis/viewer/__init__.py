@@ -1,4 +1,4 @@
-"""The viewer: a server on this machine, and the page that it shows in a browser."""
+"""The viewer: a local server, and the page that it shows in a browser."""
 
 from __future__ import annotations
 

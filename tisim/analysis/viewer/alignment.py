@@ -1,4 +1,4 @@
-"""Two runs of one program, aligned by their calls."""
+"""Alignment of two runs of one program by their calls."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from tisim.analysis.timeline.run_file import RunFile
 from tisim.errors import InputError
 
 if TYPE_CHECKING:
-    # The kinds of a rank's calls, and their ends.
+    # The kinds of a rank's calls, and their end times.
     Calls = tuple[NDArray[np.str_], NDArray[np.float64]]
 
-# Ranks that are looked at, evenly spaced, and calls of each that are kept.
+# Maximum number of ranks examined, evenly spaced, and of calls kept of each.
 _MOST_RANKS = 64
 _MOST_CALLS = 20_000
-# Runs are of one program when this part of the shorter run's calls are the same ones.
+# Runs are of the same program if this fraction of the shorter run's calls agrees.
 _LEAST_COMMON = 0.5
 
 
 class Alignment:
     """Corresponding times of two runs: those at which the same calls ended.
 
-    The n-th call of a rank in one run is its n-th in the other, as far as the kinds of their calls
-    agree. Between two calls time runs evenly. Ranks are aligned one by one; the times of the runs
-    are medians over them. Runs of different programs or numbers of ranks are an `InputError`.
+    The n-th call of a rank in one run corresponds to its n-th in the other, as long as the kinds of
+    their calls agree. Times between calls are interpolated. Ranks are aligned one by one; a run's
+    times are medians over them. Different programs or rank counts raise an `InputError`.
     """
 
     def __init__(self, first: RunFile, second: RunFile) -> None:
@@ -55,9 +55,9 @@ class Alignment:
             self._times.append((np.append(0.0, a[1][chosen]), np.append(0.0, b[1][chosen])))
 
     def time(self, at: float, *, to_second: bool) -> float:
-        """The time of a run that is a time of the other one."""
+        """Convert a time of one run to the corresponding time of the other."""
         source, target = self._ends if to_second else self._ends[::-1]
-        # Before the first call of all, and behind the last, the runs are what they are.
+        # The starts of the runs correspond, and so do their ends.
         if at <= 0.0:
             return 0.0
         if at >= source:
@@ -66,9 +66,9 @@ class Alignment:
         return float(np.median([np.interp(at, a, b) for a, b in pairs]))
 
     def delays(self, points: int) -> NDArray[np.float64]:
-        """The delay of the second run behind the first: a row a rank, a column a time.
+        """Return the delay of the second run: one row per rank, one column per time.
 
-        The times are equal parts of the first run, from 0 to its end.
+        The times divide the first run evenly, from 0 to its end.
         """
         times = np.linspace(0.0, self._ends[0], points)
         return np.array(
@@ -77,7 +77,7 @@ class Alignment:
 
 
 def _calls(run: RunFile, ranks: list[int]) -> list[Calls]:
-    """The calls of some ranks, in their order."""
+    """Return the calls of some ranks, in order."""
     names = np.array(run.info["kinds"])
     is_call = ~np.isin(names, [*BETWEEN_CALLS])
     parts: list[list[tuple[NDArray[np.int64], NDArray[np.float64]]]] = [[] for _ in ranks]
@@ -100,7 +100,7 @@ def _calls(run: RunFile, ranks: list[int]) -> list[Calls]:
 
 
 def _common(one: NDArray[np.str_], other: NDArray[np.str_]) -> int:
-    """The number of calls at the beginning that are of the same kinds."""
+    """Return the number of leading calls of the same kinds."""
     shorter = min(len(one), len(other))
     different = np.flatnonzero(one[:shorter] != other[:shorter])
     return int(different[0]) if len(different) else shorter

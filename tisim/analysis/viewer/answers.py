@@ -33,16 +33,16 @@ from tisim.support.quantities import format_time
 if TYPE_CHECKING:
     Row = dict[str, object]
 
-#: The most columns and lanes of a picture, and the most rows of an answer.
+#: Maximum numbers of columns and lanes of a picture, and of rows of an answer.
 MOST_COLUMNS = 4096
 MOST_LANES = 2048
 MOST_ROWS = 5000
-#: The deepest function that states are coloured by.
+#: Maximum call depth used for colours.
 MOST_DEPTH = 1000
 
 
 def number(query: Mapping[str, str], name: str, default: float | None = None) -> float:
-    """A finite number."""
+    """Return a query parameter that is a finite number."""
     text = query.get(name)
     if text is None and default is not None:
         return default
@@ -56,7 +56,7 @@ def number(query: Mapping[str, str], name: str, default: float | None = None) ->
 
 
 def count(query: Mapping[str, str], name: str, most: int, default: int | None = None) -> int:
-    """A whole number from 0 to `most`."""
+    """Return a query parameter that is an integer from 0 to `most`."""
     text = query.get(name)
     if text is None and default is not None:
         return default
@@ -69,7 +69,7 @@ def count(query: Mapping[str, str], name: str, most: int, default: int | None = 
 
 
 def window(run: RunFile, query: Mapping[str, str], orders: RankOrders) -> Window:
-    """The window of a request: ``begin``, ``end`` (s), ``first`` and ``last`` rank.
+    """Return the window of a request: ``begin``, ``end`` (s), ``first`` and ``last`` rank.
 
     With ``order``, `first` and `last` are positions in an order of `orders`.
     """
@@ -85,10 +85,10 @@ def window(run: RunFile, query: Mapping[str, str], orders: RankOrders) -> Window
     return Window(run, begin, end, *ranks, order)
 
 
-# Parts of the first run whose delays are listed.
+# Number of parts of the first run whose delays are listed.
 _PARTS = 256
 _MOST_STEPS = 20
-# Smaller steps, relative to the largest one, are not listed.
+# Minimum size of a listed step, relative to the largest one.
 _LEAST_STEP = 0.05
 
 
@@ -106,7 +106,7 @@ class _TwoRunAnswers:
         }
 
     def _match(self, query: Mapping[str, str]) -> Row:
-        """The part of the time of one run that is a part of the other's; ``of`` is the former."""
+        """Convert an interval of the run ``of`` to the corresponding one of the other run."""
         of = query.get("of", "a")
         if of not in ("a", "b"):
             raise InputError(f"of is a or b, not {of[:40]!r}")
@@ -117,7 +117,7 @@ class _TwoRunAnswers:
         return {"begin": begin, "end": end}
 
     def _delays(self, query: Mapping[str, str]) -> Row:
-        """The delay of the second run over the time of the first."""
+        """Return the delay of the second run over the time of the first."""
         columns = max(count(query, "columns", MOST_COLUMNS, _PARTS), 2)
         delays = self._alignment.delays(columns + 1)
         return {
@@ -128,7 +128,7 @@ class _TwoRunAnswers:
         }
 
     def _steps(self) -> list[Row]:
-        """Parts of the first run in which the second loses or gains most; neighbours are joined."""
+        """Return merged parts of the first run in which the second loses or gains most."""
         steps = np.diff(self._alignment.delays(_PARTS + 1), axis=1)
         median = np.median(steps, axis=0)
         sign = np.where(np.abs(median) > _LEAST_STEP * np.abs(median).max(), np.sign(median), 0.0)
@@ -145,7 +145,7 @@ class _TwoRunAnswers:
         return sorted(found, key=lambda step: -abs(float(str(step["seconds"]))))[:_MOST_STEPS]
 
     def _differences(self, query: Mapping[str, str]) -> Row:
-        """Seconds by state and call of a window of the first run, and of the same calls."""
+        """Return seconds by state and call in a window of the first run, and of the same calls."""
         first = window(self._runs[0], query, self._orders)
         begin, end = (self._alignment.time(at, to_second=True) for at in (first.begin, first.end))
         later = {**query, "begin": str(begin), "end": str(max(end, begin + 1e-15))}
@@ -166,7 +166,7 @@ class _TwoRunAnswers:
 
 
 def _sums(part: Window) -> dict[tuple[str, str], float]:
-    """Seconds by state and kind of action, in words: numbers may differ between versions."""
+    """Return seconds by names of state and kind: numbers may differ between versions."""
     info = part.run.info
     tile = part.sums(1, np.arange(len(info["keys"]), dtype=np.int32))
     found: dict[tuple[str, str], float] = {}
@@ -177,26 +177,26 @@ def _sums(part: Window) -> dict[tuple[str, str], float]:
     return found
 
 
-# Questions that may read the platform or the trace.
+# Queries that may read the platform or the trace.
 _LONG = frozenset({"record", "sites", "links", "path", "depth", "order", "findings"})
 
 
 class Answers:
-    """Answers the questions of the page about one run, or two, which must be of one program."""
+    """Answers the queries of the page about one run, or two runs of the same program."""
 
     def __init__(self, runs: Sequence[RunFile]) -> None:
-        # Two runs have the same order of ranks, which the first one gives.
+        # Both runs use the order of ranks of the first.
         orders = RankOrders(runs[0], RunNetwork(runs[0]))
         self._of = {name: _RunAnswers(run, orders) for name, run in zip("ab", runs, strict=False)}
         self._of_both = _TwoRunAnswers(runs[0], runs[1], orders).questions if len(runs) == 2 else {}
-        # Requests come on several threads. Pictures and sums wait for no question that takes long
-        # when it is asked for the first time; those wait for each other.
+        # Requests arrive on several threads. Queries that are slow the first time wait for each
+        # other; pictures and sums do not wait for them.
         self._lock = threading.Lock()
 
     def answer(self, name: str, query: Mapping[str, str]) -> bytes | None:
-        """The answer to a question, JSON or the bytes of a picture; None: no such question.
+        """Return the answer to a query, JSON or the bytes of a picture; None if it is unknown.
 
-        ``of`` in the query names the run, ``a`` or ``b``. An `InputError` says what is wrong with a
+        ``of`` in the query names the run, ``a`` or ``b``. An `InputError` describes an invalid
         query.
         """
         of = query.get("of", "a")
@@ -213,7 +213,7 @@ class Answers:
 
 
 class _RunAnswers:
-    """Answers what the page asks of a run."""
+    """Answers the page's queries about one run."""
 
     def __init__(self, run: RunFile, orders: RankOrders) -> None:
         self.run = run
@@ -272,7 +272,7 @@ class _RunAnswers:
         }
 
     def _classes(self, query: Mapping[str, str]) -> NDArray[np.int32]:
-        """The class of each key: its state, or its kind."""
+        """Return the class of each key: its state, or its kind."""
         by = query.get("by", "state")
         keys = np.array(self.run.info["keys"], np.int32).reshape(-1, 2)
         if by == "key":
@@ -283,7 +283,7 @@ class _RunAnswers:
         return np.ascontiguousarray(keys[:, 0 if by == "state" else 1])
 
     def _tile(self, query: Mapping[str, str]) -> bytes:
-        """Cells: see `page/tile.js`, which reads them."""
+        """Return cells in the format read by `page/tile.js`."""
         part = window(self.run, query, self._orders)
         columns = max(count(query, "columns", MOST_COLUMNS), 1)
         lanes = max(min(count(query, "lanes", MOST_LANES), part.ranks), 1)
@@ -304,7 +304,7 @@ class _RunAnswers:
         width = (part.end - part.begin) / columns
         ranks = np.bincount(np.arange(part.ranks) * lanes // part.ranks, minlength=lanes)
         whole = np.maximum(width * ranks[tile.lane], np.finfo(float).tiny)
-        seconds = np.nan_to_num(tile.seconds.astype(np.float64))  # a damaged file has any numbers
+        seconds = np.nan_to_num(tile.seconds.astype(np.float64))  # damaged files have any numbers
         share = np.clip(np.rint(255 * seconds / whole), 0, 255).astype(np.uint8)
         seen = (tile.longest >= width).astype(np.uint8)
         level = part.level(columns, lanes, is_exact=False)
@@ -331,7 +331,7 @@ class _RunAnswers:
         return f"Nothing happens here: the last of the ranks shown has ended at {last}."
 
     def _statistics(self, query: Mapping[str, str]) -> Row:
-        """Sums over the window by state and kind of action, and by lane and state."""
+        """Return sums over the window by state and kind of action, and by lane and state."""
         part = window(self.run, query, self._orders)
         keys = self.run.info["keys"]
         tile = part.sums(1, np.arange(len(keys), dtype=np.int32))
@@ -352,7 +352,7 @@ class _RunAnswers:
         return {"seconds": (part.end - part.begin) * part.ranks, "keys": by_key, "lanes": rows}
 
     def _record(self, query: Mapping[str, str]) -> Row:
-        """All that is known of what a rank does at a time."""
+        """Return all details of a rank's state at a time."""
         rank = count(query, "rank", self.run.ranks - 1)
         found = self._causes.details(rank, number(query, "time"))
         message, others = found["message"], found["messages"]

@@ -1,4 +1,4 @@
-"""The call path of a rank over time, with the messages inside its collectives."""
+"""The call path of a rank over time, with the messages within its collectives."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tisim.traces.call_sites import BETWEEN
 if TYPE_CHECKING:
     Row = dict[str, object]
 
-# Calls of a window that are drawn one by one; of more, the longest in each of as many parts.
+# Maximum number of calls drawn individually; of more, the longest in each of as many intervals.
 _MOST_CALLS = 4000
 _MOST_BLOCKS = 64
 _MOST_MESSAGES = 500
@@ -37,20 +37,20 @@ class _Span:
 
 
 class CallPathView:
-    """The functions that a rank was in over time, their calls, and messages of collectives."""
+    """The functions of a rank over time, their calls, and the messages of collectives."""
 
     def __init__(self, run: RunFile, sites: Sites) -> None:
         self._run = run
         self._sites = sites
 
     def within(self, window: Window, rank: int) -> Row:
-        """The rows of a picture, from the outermost function to the call.
+        """Return the rows of a picture, from the outermost function to the call.
 
-        `depths` has the spans of each depth: start and end in seconds, and a name. Calls in a row
-        from one function are one span of it, and so is what lies between them. `messages` are those
-        inside collectives: `start`, `end`, `row`, the `other` rank, whether it `sends`, `bytes`.
-        A computation that was sampled is divided among the functions as its samples are, those with
-        the most first: their order in time is not known.
+        `depths` are the spans of each depth: start and end in seconds, and a name. Consecutive
+        calls from one function are one span, including the time between them. `messages` are those
+        within collectives: `start`, `end`, `row`, the `other` rank, whether it `sends`, `bytes`. A
+        sampled computation is divided among the functions in proportion to its samples, in
+        descending order: their order in time is unknown.
         """
         depths: list[list[_Span]] = []
         before: list[str] = []
@@ -76,7 +76,7 @@ class CallPathView:
         }
 
     def _spans(self, window: Window, rank: int) -> Iterator[tuple[list[str], str, float, float]]:
-        """Functions, kind, start and end of each action, or part of a sampled computation."""
+        """Yield functions, kind, start and end of each action, or part of a sampled computation."""
         calls = self._calls(window, rank)
         kinds = self._run.info["kinds"]
         lines = calls.numbers("line").tolist()
@@ -104,7 +104,7 @@ class CallPathView:
                 done += share
 
     def _sampled(self, rank: int, lines: Set[int]) -> Mapping[int, list[tuple[list[str], float]]]:
-        """The functions of the sampled computations on some lines, with their shares."""
+        """Return the functions of the sampled computations on some lines, with their shares."""
         if self._sites.sampled is None:
             return {}
         of_rank = self._sites.sampled.of_rank(rank)
@@ -114,7 +114,7 @@ class CallPathView:
         }
 
     def _calls(self, window: Window, rank: int) -> Block:
-        """The actions of a rank in a window, or the longest ones of many."""
+        """Return the actions of a rank in a window; only the longest if there are many."""
         table = self._run.actions
         parts = [table.none()]
         for block in table.overlapping(window.begin, window.end):
@@ -122,7 +122,7 @@ class CallPathView:
             start, end = cut.reals("start"), cut.reals("end")
             inside = np.flatnonzero((end >= window.begin) & (start <= window.end))
             if len(inside):
-                # With the calls around it, which tell what its first and last computation are in.
+                # Adjacent calls determine the functions of the first and last computation.
                 around = slice(max(int(inside[0]) - 2, 0), int(inside[-1]) + 3)
                 parts.append(_longest(cut.rows(around), window))
         return _longest(Block.joined(parts), window)
@@ -130,10 +130,10 @@ class CallPathView:
     def _frames(
         self, calls: Block, rank: int, sampled: Mapping[int, list[tuple[list[str], float]]]
     ) -> list[list[str]]:
-        """The functions that each action is in, the outermost first.
+        """Return the functions of each action, the outermost first.
 
-        A computation is in those that all its samples have in common; where neither it nor a call
-        says, an action is in those that the nearest ones before and after it have in common.
+        A computation is in those that all its samples have in common; if neither samples nor a call
+        determine them, an action is in those common to the nearest ones before and after it.
         """
         sites = self._sites.of_rank(rank)
         kinds = self._run.info["kinds"]
@@ -155,7 +155,7 @@ class CallPathView:
         return filled
 
     def _messages(self, window: Window, rank: int) -> list[Row]:
-        """The messages of a rank inside collectives, the longest of many, in rows."""
+        """Return the messages of a rank within collectives, the longest of many, in rows."""
         table = self._run.messages
         blocks = table.overlapping(window.begin, window.end, "started", "arrived")
         parts = [table.none()]
@@ -174,12 +174,12 @@ class CallPathView:
 
 
 def functions_of(path: str) -> list[str]:
-    """The names of the functions of a call path, the outermost first."""
+    """Return the names of the functions of a call path, the outermost first."""
     return [frame.partition(" (")[0] for frame in path.split(BETWEEN)]
 
 
 def _grouped(shares: list[tuple[list[str], float]]) -> list[tuple[list[str], float]]:
-    """Paths so that those through one function are neighbours, the largest functions first."""
+    """Group paths that share a function, the largest functions first."""
     sums: defaultdict[tuple[str, ...], float] = defaultdict(float)
     for path, share in shares:
         for depth in range(1, len(path) + 1):
@@ -193,7 +193,7 @@ def _grouped(shares: list[tuple[list[str], float]]) -> list[tuple[list[str], flo
 
 
 def common_functions(one: list[str], other: list[str]) -> list[str]:
-    """The functions at the beginning that are the same."""
+    """Return the longest common prefix of two lists of functions."""
     count = 0
     for pair in zip(one, other, strict=False):
         if pair[0] != pair[1]:
@@ -203,7 +203,7 @@ def common_functions(one: list[str], other: list[str]) -> list[str]:
 
 
 def _longest(rows: Block, window: Window) -> Block:
-    """Rows in the order of time; of many, the longest in each part of a window."""
+    """Return rows in order of time; of many, only the longest in each part of a window."""
     if len(rows) <= _MOST_CALLS:
         return rows.rows(np.argsort(rows.reals("end"), kind="stable"))
     width = (window.end - window.begin) / _MOST_CALLS
@@ -213,7 +213,7 @@ def _longest(rows: Block, window: Window) -> Block:
 
 
 def _in_rows(rows: Block, rank: int) -> list[Row]:
-    """Messages beneath each other where they are under way at once."""
+    """Arrange messages in rows such that those in flight concurrently do not overlap."""
     free = [float("-inf")] * _MESSAGE_ROWS
     found: list[Row] = []
     columns = zip(
@@ -227,7 +227,7 @@ def _in_rows(rows: Block, rank: int) -> list[Row]:
     for start, end, source, destination, size in columns:
         row = next((place for place, time in enumerate(free) if time <= start), None)
         if row is None:
-            continue  # more are under way at once than there are rows
+            continue  # more messages are in flight than there are rows
         free[row] = end
         found.append(
             {

@@ -1,4 +1,4 @@
-"""Call sites: places in the source of the program that its calls and its time belong to."""
+"""Call sites: source locations of a program's calls and time."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 class WholeNames(dict[str, str]):
-    """The whole names of functions in call paths that are shown with short ones."""
+    """The full names of functions shown with short names in call paths."""
 
     def short(self, path: str) -> str:
-        """A call path with short names; the whole ones are remembered."""
+        """Return a call path with short names and record the full ones."""
         short = short_path(path)
         for name, whole in zip(short.split(BETWEEN), path.split(BETWEEN), strict=True):
             if name != whole:
@@ -41,7 +41,7 @@ class WholeNames(dict[str, str]):
 
 
 class SampledPaths:
-    """The call paths of the computations of a trace that was recorded with ``--sample``."""
+    """The call paths of the computations of a trace recorded with ``--sample``."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
@@ -51,13 +51,13 @@ class SampledPaths:
 
     @property
     def are_known(self) -> bool:
-        """True when the trace has samples."""
+        """True if the trace has samples."""
         return self._samples is not None
 
     def of_rank(self, rank: int) -> Mapping[int, Shares]:
-        """The paths of each computation of a rank that was sampled, by its line of the trace.
+        """Return the paths of each sampled computation of a rank, by line of the trace.
 
-        The shares of one computation add up to 1; the largest comes first. A computation of
+        The shares of a computation add up to 1; the largest comes first. A computation with
         several lines before one call has the same shares in all of them.
         """
         if rank not in self._ranks:
@@ -68,8 +68,8 @@ class SampledPaths:
         return self._ranks[rank]
 
     def in_order(self, rank: int, line: int) -> list[tuple[str, int]]:
-        """The paths of the computation on a line in the order of time, with how many samples in a
-        row each has; a path may come several times.
+        """Return the paths of the computation on a line in order of time, each with its number of
+        consecutive samples; a path may occur several times.
         """
         call = self._sampled(rank).get(line)
         if self._samples is None or call is None:
@@ -78,7 +78,7 @@ class SampledPaths:
         return [(self._names[node], count) for node, count in runs]
 
     def _sampled(self, rank: int) -> Mapping[int, int]:
-        """The lines of a rank's computations that were sampled, and the number of the next call."""
+        """Return the lines of a rank's sampled computations, and the number of the next call."""
         if rank not in self._calls:
             self._calls[rank] = dict(self._read(rank))
         return self._calls[rank]
@@ -99,7 +99,7 @@ class SampledPaths:
                     yield line, call
 
     def _named(self, shares: Mapping[int, float]) -> Shares:
-        """The shares of paths in words; addresses on one line of the source are one path."""
+        """Return the shares of named paths; addresses on the same source line are one path."""
         sums: defaultdict[str, float] = defaultdict(float)
         for node, share in shares.items():
             sums[self._names[node]] += share
@@ -120,35 +120,35 @@ class SampledPaths:
         return {node: self.whole.short(names[path]) for node, path in paths.items()}
 
 
-# Lines whose call sites are remembered, of all ranks together.
+# Maximum number of lines with call sites cached, over all ranks.
 _KEPT = 10_000_000
 
 
 @dataclass(frozen=True)
 class RankSites:
-    """Ascending lines of a rank's calls that have a call site, and places in `Sites.names`."""
+    """Lines of a rank's calls with a call site, ascending, and indices in `Sites.names`."""
 
     line: NDArray[np.int64]
     path: NDArray[np.int32]
 
     def of_all(self, lines: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The call paths of lines; -1: it has none."""
+        """Return the call paths of lines; -1 if a line has none."""
         if not len(self.line):
             return np.full(len(lines), -1)
         place = np.minimum(np.searchsorted(self.line, lines), len(self.line) - 1)
         return np.where(self.line[place] == lines, self.path[place], -1).astype(np.int64)
 
     def of(self, line: int) -> int:
-        """The call path of a line; -1: it has none."""
+        """Return the call path of a line; -1 if it has none."""
         place = int(np.searchsorted(self.line, line))
         found = place < len(self.line) and int(self.line[place]) == line
         return int(self.path[place]) if found else -1
 
 
 class Sites:
-    """Call sites of a run, from its trace, if that is still there or beside the run file.
+    """Call sites of a run, from its trace, at the recorded path or next to the run file.
 
-    `names` are the call paths that were met, such as ``main (ring.c:12) > pass_on (ring.c:40)``.
+    `names` are the call paths found so far, such as ``main (ring.c:12) > pass_on (ring.c:40)``.
     """
 
     def __init__(self, run: RunFile) -> None:
@@ -158,22 +158,22 @@ class Sites:
         self._places: dict[str, int] = {}
         self._ranks: OrderedDict[int, RankSites] = OrderedDict()
         self._size = 0
-        # Pictures ask on other threads than the rest.
+        # Pictures are computed on different threads than other answers.
         self._lock = threading.Lock()
 
     @property
     def are_known(self) -> bool:
-        """True when there is a trace with call sites."""
+        """True if there is a trace with call sites."""
         return self._trace is not None and "call_site" in self._trace.attributes
 
     @cached_property
     def sampled(self) -> SampledPaths | None:
-        """The call paths of computations; None: the trace has no samples."""
+        """The call paths of computations; None if the trace has no samples."""
         found = None if self._trace is None else SampledPaths(self._trace)
         return found if found is not None and found.are_known else None
 
     def of_rank(self, rank: int) -> RankSites:
-        """The call sites of a rank, which are read once."""
+        """Return the call sites of a rank, which are read once."""
         with self._lock:
             return self._of_rank(rank)
 
@@ -190,12 +190,12 @@ class Sites:
         return found
 
     def path(self, rank: int, line: int) -> str | None:
-        """The call path of a line of the trace of a rank; None where none is known."""
+        """Return the call path of a line of a rank's trace; None if unknown."""
         place = self.of_rank(rank).of(line)
         return None if place < 0 else self.names[place]
 
     def paths(self, wanted: Mapping[int, Set[int]]) -> dict[tuple[int, int], str]:
-        """The call paths of lines, by rank and line, as far as they are known."""
+        """Return the known call paths of lines, by rank and line."""
         found = {(rank, line): self.path(rank, line) for rank in wanted for line in wanted[rank]}
         return {place: path for place, path in found.items() if path is not None}
 
@@ -231,18 +231,18 @@ class Sites:
         return None
 
 
-# Records of a window whose call sites are looked up; the trace is read up to the last of them.
+# Maximum number of records looked up in a window; the trace is read up to the last of them.
 _MOST_RECORDS = 3_000_000
 _MOST_ROWS = 1000
 
 
 def site_sums(window: Window, sites: Sites) -> Row:
-    """Seconds of a window by call path, kind of action and state.
+    """Return the seconds of a window by call path, kind of action and state.
 
-    `rows` is None where the window has too many records, and `known` says whether the trace has
-    call sites or samples. `whole` has the names of functions that are shortened. A computation that
-    was sampled is divided among its call paths as the samples are; the others have none of their
-    own: theirs is empty.
+    `rows` is None if the window has too many records; `known` tells whether the trace has call
+    sites or samples; `whole` contains the full names of shortened functions. A sampled computation
+    is divided among its call paths in proportion to the samples; other computations have an empty
+    path.
     """
     if not sites.are_known and sites.sampled is None:
         return {"known": False, "rows": []}

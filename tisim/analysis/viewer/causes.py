@@ -1,4 +1,4 @@
-"""The state of a rank at a time, the message that ended it, and what it is due to."""
+"""The state of a rank at a time, the message that ended it, and its causes."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
 
     Row = dict[str, object]
 
-# Blocks of messages that are looked through for the arrows of a window.
+# Maximum number of blocks of messages searched for the arrows of a window.
 _MOST_BLOCKS = 64
-#: States of a run that are all in memory for its paths: 1.2 GB.
+#: Maximum number of states loaded completely for a run's paths: 1.2 GB.
 MOST_STATES = 20_000_000
-# In a run with more states, so many up to a wait are searched for its cause.
+# In a run with more states, this many states before a wait are searched for its cause.
 _MOST_BEFORE = 4_000_000
-# Causes of a wait that are listed one by one.
+# Maximum number of causes of a wait listed individually.
 _MOST_CAUSES = 8
-# Call paths of a computation that are listed.
+# Maximum number of call paths listed per computation.
 _MOST_PATHS = 50
-# Runs of samples in one path that are listed.
+# Maximum number of runs of samples with the same path listed.
 _MOST_RUNS = 100
-# Messages of a call that are listed.
+# Maximum number of messages listed per call.
 _MOST_OF_CALL = 200
 
 
 class Causes:
-    """The state of a rank at any instant, its call, and why it waits."""
+    """The state of a rank at any instant, its call, and the causes of its waits."""
 
     def __init__(self, run: RunFile) -> None:
         self._run = run
@@ -51,7 +51,7 @@ class Causes:
         self.sites = Sites(run)
 
     def details(self, rank: int, time: float) -> Row:
-        """All about a rank at a time: its state, the call, the message, the chain of causes."""
+        """Return all details of a rank at a time: state, call, message, chain of causes."""
         state, shown, call, line = self._found_at(rank, time)
         return {
             "state": shown,
@@ -67,7 +67,7 @@ class Causes:
         }
 
     def state(self, rank: int, time: float) -> Row:
-        """The activity of a rank at a time, as far as it is known at once."""
+        """Return the activity of a rank at a time, as far as it is quickly known."""
         _, shown, call, line = self._found_at(rank, time)
         sampled = self._sampled(rank, line)
         of_call = {} if call is None else self._call(call)
@@ -82,7 +82,7 @@ class Causes:
         }
 
     def _found_at(self, rank: int, time: float) -> tuple[Block, Row, Block | None, int]:
-        """The state of a rank at a time, the same in words, its call and its line in the trace."""
+        """Return a rank's state at a time, its description, its call and its line in the trace."""
         state = self._at(self._run.states, rank, time)
         if state is None:
             raise InputError(f"rank {rank} does nothing at {time} s: its trace is over")
@@ -90,13 +90,13 @@ class Causes:
         return state, self._run.states_of(state)[0], call, int(state.numbers("line")[0])
 
     def _sampled(self, rank: int, line: int) -> list[tuple[str, float]]:
-        """The call paths that a computation was sampled in, with their shares of it."""
+        """Return the call paths that a computation was sampled in, with their shares of it."""
         sampled = self.sites.sampled
         return [] if sampled is None else sampled.of_rank(rank).get(line, [])[:_MOST_PATHS]
 
     def _order(self, rank: int, line: int) -> Row:
-        """The functions of a sampled computation in the order of time, the first `runs`: functions,
-        and how many samples in a row were in them; and the `count` of all runs.
+        """Return the functions of a sampled computation in order of time: the first `runs` of
+        consecutive samples (functions, number of samples), and the `count` of all runs.
         """
         if self.sites.sampled is None:
             return {"runs": [], "count": 0}
@@ -106,20 +106,20 @@ class Causes:
         return {"runs": runs[:_MOST_RUNS], "count": len(runs)}
 
     def _at(self, table: BlockTable, rank: int, time: float) -> Block | None:
-        """The record of a rank in which a time lies; of several, the longest."""
+        """Return the record of a rank that contains a time; of several, the longest."""
         for block in table.overlapping(time, time):
             cut = table.read(block).of_rank(rank)
             end = cut.reals("end")
             place = int(np.searchsorted(end, time, side="right"))
             if place < len(cut) and cut.reals("start")[place] <= time:
                 return cut.rows(slice(place, place + 1))
-            # The end of the run, and of a rank, belongs to what is there last.
+            # The end of the run, and of a rank, belongs to the last record.
             if place == len(cut) and place and end[place - 1] == time == self._run.end:
                 return cut.rows(slice(place - 1, place))
         return None
 
     def _between(self, rank: int, state: Block) -> str | None:
-        """Between which calls a state lies that has no call site of its own: a computation."""
+        """Return the calls around a state that has no call site itself: a computation."""
         lines = (
             self._line_before(rank, float(state.reals("start")[0])),
             self._line_after(rank, float(state.reals("end")[0])),
@@ -127,7 +127,7 @@ class Causes:
         return between(*(None if line < 0 else self.sites.path(rank, line) for line in lines))
 
     def _line_before(self, rank: int, time: float) -> int:
-        """The line of the last action of a rank that has ended by then; -1: there is none."""
+        """Return the line of the last action of a rank that has ended by then; -1 if none."""
         for rows in reversed(self._actions_around(rank, time)):
             place = int(np.searchsorted(rows.reals("end"), time, side="right")) - 1
             if place >= 0:
@@ -135,7 +135,7 @@ class Causes:
         return -1
 
     def _line_after(self, rank: int, time: float) -> int:
-        """The line of the first action of a rank that begins from then on; -1: there is none."""
+        """Return the line of the first action of a rank that starts from then on; -1 if none."""
         for rows in self._actions_around(rank, time):
             place = int(np.searchsorted(rows.reals("start"), time, side="left"))
             if place < len(rows):
@@ -143,7 +143,7 @@ class Causes:
         return -1
 
     def _actions_around(self, rank: int, time: float) -> list[Block]:
-        """Actions of a rank, from the blocks that hold those around a time."""
+        """Return the actions of a rank from the blocks around a time."""
         table = self._run.actions
         return [table.read(block).of_rank(rank) for block in table.overlapping(time, time)]
 
@@ -156,11 +156,11 @@ class Causes:
         }
 
     def _message_of(self, state: Block, call: Block | None) -> Row | None:
-        """The message that a rank is held up by: its arrival ends the state, or one after it."""
+        """Return the message that a rank waits for: its arrival ends the state or a later one."""
         rank, peer = int(state.numbers("rank")[0]), int(state.numbers("peer")[0])
         end = until = float(state.reals("end")[0])
         if peer < 0:
-            # A wait ends when the other has called, and the message arrives later in the call.
+            # A wait ends when the other rank has called; the message arrives later in the call.
             peer = int(state.numbers("cause")[0])
             until = end if call is None else float(call.reals("end")[0])
         if peer < 0:
@@ -181,9 +181,9 @@ class Causes:
         return _messages(rows.rows(slice(first, first + 1)))[0]
 
     def _messages_in(self, call: Block) -> list[Row]:
-        """The messages whose send or receive a call posted, also inside a collective."""
+        """Return the messages whose send or receive a call posted, also within a collective."""
         if self._run.info["kinds"][int(call.numbers("kind")[0])] in BETWEEN_CALLS:
-            return []  # a call of no length at the same instant has posted them
+            return []  # posted by a call of zero length at the same instant
         rank = int(call.numbers("rank")[0])
         start, end = float(call.reals("start")[0]), float(call.reals("end")[0])
         table = self._run.messages
@@ -201,7 +201,7 @@ class Causes:
         return _messages(rows)
 
     def waits_until(self, time: float) -> WaitCauses | None:
-        """The causes of the waits up to a time; None: the file does not have what that needs."""
+        """Return the causes of the waits up to a time; None if the file lacks the data."""
         table = self._run.path_states
         if table is None:
             return None
@@ -217,7 +217,7 @@ class Causes:
         return self._waits[1]
 
     def _due_to(self, state: Block) -> Row:
-        """The causes of a wait, and the chain of ranks to the largest of them."""
+        """Return the causes of a wait, and the chain of ranks to the largest of them."""
         found = self._found(state) if int(state.numbers("cause")[0]) >= 0 else None
         if found is None:
             return {"chain": [], "causes": []}
@@ -247,7 +247,7 @@ class Causes:
         }
 
     def _words(self, waits: WaitCauses, row: int) -> Row:
-        """A state in words."""
+        """Return a state with names."""
         state, info = waits.rows[row], self._run.info
         words: Row = {
             name: state[name].item() for name in ("rank", "line", "start", "end", "cause")
@@ -258,7 +258,7 @@ class Causes:
         }
 
     def _waiting_for(self, state: Block) -> list[Row] | None:
-        """Ranks that wait because of a state; None: the run has too many states for that."""
+        """Return the ranks that wait because of a state; None if the run has too many states."""
         if self._run.states.rows > MOST_STATES:
             return None
         found = self._found(state)
@@ -273,7 +273,7 @@ class Causes:
         ]
 
     def _found(self, state: Block) -> tuple[WaitCauses, int] | None:
-        """The causes of waits, and the row of a state there."""
+        """Return the wait causes up to a state, and its row in them; None if unknown."""
         end = float(state.reals("end")[0])
         waits = self.waits_until(end)
         if waits is None:
@@ -282,11 +282,11 @@ class Causes:
         return None if row is None else (waits, row)
 
     def messages(self, window: Window, most: int, cells: tuple[int, int] | None = None) -> Row:
-        """Messages that are posted or under way in a window, the longest waits for them first.
+        """Return messages posted or in flight in a window, the longest-awaited first.
 
-        With `cells`, columns and lanes of a picture: of the messages that begin in one cell and end
-        in one cell, the one that was waited for longest, with their `count`. `waited` are the
-        seconds that all of them were waited for.
+        `cells` are columns and lanes of a picture: of the messages that begin in the same cell and
+        end in the same cell, only the longest-awaited one is returned, with their `count`.
+        `waited`: the total seconds that they were waited for.
         """
         table = self._run.messages
         blocks = table.overlapping(window.begin, window.end, "posted", "arrived")
@@ -318,7 +318,7 @@ class Causes:
 
 
 def _cells_of(rows: Block, window: Window, columns: int, lanes: int) -> NDArray[np.int64]:
-    """The cells of a picture in which messages begin and end; shape (messages, 4)."""
+    """Return the cells of a picture in which messages begin and end; shape (messages, 4)."""
     width = (window.end - window.begin) / columns
     places = []
     for rank, time in (("source", "started"), ("destination", "arrived")):
@@ -340,6 +340,6 @@ def _messages(rows: Block) -> list[Row]:
 
 
 def rows_of(**columns: Sequence[object]) -> list[Row]:
-    """Rows of an answer from its columns."""
+    """Return the rows of an answer from its columns."""
     rows = zip(*columns.values(), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in rows]

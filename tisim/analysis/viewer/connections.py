@@ -1,4 +1,4 @@
-"""The connections of the viewer's server: those that say nothing make room for those that ask."""
+"""Connections of the viewer's server: idle connections are closed to admit new ones."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import cast
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-#: Connections at once; all come from this machine, so that their address says nothing.
+#: Maximum number of connections; all are local, so their addresses cannot distinguish them.
 MOST_CONNECTIONS = 32
-#: Seconds in which the head of a request has to come.
+#: Maximum number of seconds until the head of a request has arrived.
 SECONDS_FOR_HEAD = 5.0
 
 
 class BoundedProtocol(H11Protocol):  # type: ignore[misc]  # untyped
-    """HTTP on one connection, which is closed when the head of a request is late.
+    """HTTP on one connection, which is closed if the head of a request is late.
 
-    When there are too many connections, the oldest one on which no answer is under way is closed.
+    If there are too many connections, the oldest one without a pending answer is closed.
     """
 
     def connection_made(self, transport: asyncio.Transport) -> None:
@@ -32,7 +32,7 @@ class BoundedProtocol(H11Protocol):  # type: ignore[misc]  # untyped
 
     @property
     def answers(self) -> bool:
-        """True if an answer is under way."""
+        """True if an answer is pending."""
         return self.cycle is not None and not self.cycle.response_complete
 
     def data_received(self, data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""The critical path of a run, as far as a window shows it."""
+"""The critical path of a run within a window."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from tisim.analysis.viewer.causes import MOST_STATES, Causes, rows_of
 if TYPE_CHECKING:
     Row = dict[str, object]
 
-# Parts that are drawn, and that are listed.
+# Maximum number of parts drawn, and listed.
 _MOST_DRAWN = 4000
 _MOST_ROWS = 200
 
 
 class RunPath:
-    """The chain of computations and transfers that the simulated time consists of.
+    """The chain of computations and transfers that makes up the simulated time.
 
-    The core follows it, as for the critical path of a result, through the states of the run file.
+    The core traces it through the states of the run file, as for the critical path of a result.
     """
 
     def __init__(self, run: RunFile, causes: Causes) -> None:
@@ -33,7 +33,7 @@ class RunPath:
 
     @property
     def unknown(self) -> str | None:
-        """Why it is not known; None: it is."""
+        """Reason why the path is unknown; None if it is known."""
         if self._run.info["measured"]:
             return (
                 "This run was measured: when messages were under way is not known, and so neither "
@@ -48,11 +48,11 @@ class RunPath:
         return None
 
     def within(self, window: Window) -> Row:
-        """The parts of the path in a window of time, for all ranks.
+        """Return the parts of the path in a window of time, for all ranks.
 
-        `drawn` has arrays `start`, `end`, `source` and `destination`; where there are more parts
-        than can be seen, those that are longest near each of so many times. `kinds` are sums by
-        state and kind, `ranks` those of the ranks that act or send, `longest` the longest parts.
+        `drawn` contains arrays `start`, `end`, `source` and `destination`; if there are too many
+        parts to see, only the longest one in each column of time. `kinds`: sums by state and kind.
+        `ranks`: sums of the ranks that act or send. `longest`: the longest parts.
         """
         if self.unknown:
             return {"unknown": self.unknown}
@@ -98,7 +98,7 @@ class RunPath:
 
 
 def _seen(rows: NDArray[np.void], seconds: NDArray[np.float64], window: Window) -> NDArray[np.intp]:
-    """The parts that are drawn: all, or the longest one in each column of time."""
+    """Return the parts to draw: all, or the longest one in each column of time."""
     if len(rows) <= _MOST_DRAWN:
         return np.arange(len(rows))
     width = (window.end - window.begin) / _MOST_DRAWN

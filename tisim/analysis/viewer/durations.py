@@ -1,4 +1,4 @@
-"""How long the calls of a window take: a histogram of each kind."""
+"""Durations of the calls of a window: a histogram for each kind."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tisim.analysis.viewer.causes import rows_of
 if TYPE_CHECKING:
     Row = dict[str, object]
 
-# Blocks of calls that are looked through: 16 million calls.
+# Maximum number of blocks of calls examined: 16 million calls.
 _MOST_BLOCKS = 128
 # Bins are equal parts of a decade of seconds.
 _BINS_OF_A_DECADE = 8
@@ -24,10 +24,10 @@ _EDGES = np.logspace(
 
 
 def durations(window: Window) -> Row:
-    """Histograms of the seconds of whole calls that touch a window, by kind, the longest sum first.
+    """Return histograms of the durations of calls that touch a window, by kind, largest sum first.
 
-    `edges` are the borders of the bins, in seconds. A shorter call is in the first bin, a longer
-    one in the last; what takes no time at all is in none, and counted.
+    `edges` are the bin borders in seconds. Shorter calls are in the first bin, longer ones in the
+    last; calls of zero length are counted separately.
     """
     run = window.run
     blocks = run.actions.overlapping(window.begin, window.end)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Row = dict[str, object]
 
-# Records that are read at once: 1.2 GB. Of longer runs only sums are known.
+# Maximum number of records read at once: 1.2 GB. For longer runs only sums are available.
 _MOST_RECORDS = 16_000_000
 _TOO_MANY = (
     "This run has too many states to look through for single delays: **Statistics** of its parts "
@@ -34,10 +34,10 @@ _TOO_MANY = (
 
 
 class _Records(EventStore):
-    """The rows of the tables of a run file, in the order of their ends."""
+    """The rows of a run file's tables, ordered by end time."""
 
     def __init__(self, run: RunFile, waits: WaitCauses | None) -> None:
-        # Nothing is written: what an event store keeps in files, a run file has already.
+        # Nothing is written: the run file already contains what an event store writes to files.
         self._tables = {"actions": run.actions, "states": run.states}
         self._known: dict[str, NDArray[np.void]] = {}
         if waits is not None:
@@ -51,7 +51,7 @@ class _Records(EventStore):
 
 @dataclass
 class _RecordedRun(Run):
-    """A run whose file says where ranks are."""
+    """A run whose file contains the hosts of ranks."""
 
     host_names: Sequence[str] = ()
 
@@ -60,7 +60,7 @@ class _RecordedRun(Run):
 
 
 class RunFindings:
-    """Sentences about a run, as its report has them, for the page of the viewer."""
+    """The sentences of a run's report, for the page of the viewer."""
 
     def __init__(self, run: RunFile, network: RunNetwork, causes: Causes) -> None:
         self._run = run
@@ -68,7 +68,7 @@ class RunFindings:
         self._causes = causes
 
     def all(self) -> Row:
-        """The sentences, each with the window, the tab and the state that show what it says."""
+        """Return the sentences, each with the window, the tab and the state that show it."""
         return {"findings": self._found}
 
     @cached_property
@@ -103,7 +103,7 @@ class RunFindings:
         info, records = self._run.info, _Records(self._run, waits)
         described = _RecordedRun(
             title=info["title"],
-            # Nothing asks for the settings of a run whose platform is not known.
+            # The settings of a run with an unknown platform are never used.
             settings=cast("Settings", self._network.settings if is_known else None),
             hosts=self._network.hosts.tolist() if is_known else info["host_of"],
             end=self._run.end,
@@ -113,7 +113,7 @@ class RunFindings:
         finish = np.zeros(self._run.ranks)
         np.maximum.at(finish, states["rank"], states["end"])
         log = EventLog(records, described, finish)
-        # No causes are known for a file without these.
+        # A file without path states has no known causes.
         log.wait_causes = waits or WaitCauses(states[:0], self._run.ranks)
         return log
 

@@ -1,8 +1,8 @@
-"""The viewer as a folder of files that any web server can show: prepared pictures and answers.
+"""The viewer as a folder of static files for any web server: prepared pictures and answers.
 
-Pictures are tiles of a pyramid: level z divides the time of the run into 2^z parts, each with as
-many columns, of all ranks. Answers are about windows: level w has windows of a 2^w-th of the time,
-each of which overlaps the next by half. `page/prepared.js` reads all of it.
+Pictures are tiles of a pyramid: level z divides the time of the run into 2^z parts with equally
+many columns, for all ranks. Answers belong to windows: level w has windows of a 2^w-th of the
+time, each of which overlaps the next by half. `page/prepared.js` reads them.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     Row = dict[str, object]
 
 _COLUMNS = 1024
-# Lanes of a tile: ranks, or groups of 2, 4, 8, ... of them.
+# Maximum number of lanes in a tile: ranks, or groups of 2, 4, 8, ... of them.
 _MOST_LANES = 128
-# The pyramid grows until a column of a lane has few states, or it has this many levels or bytes.
+# The pyramid grows until a column of a lane has few states, or to this many levels or bytes.
 _STATES_OF_A_COLUMN = 0.05
 _MOST_LEVELS = 9
 _MOST_BYTES = 24_000_000
-# Levels of windows whose answers are all prepared, and with messages and the critical path.
+# Window levels with all answers prepared, and with messages and the critical path.
 _WINDOWS, _PICTURED_WINDOWS = 4, 7
 _ARROW_COLUMNS, _ARROWS = 64, 400
 _RANK_ROWS = 2048
-# States whose causes are prepared: the longest waits, and what their chains lead to.
+# Maximum number of states with prepared causes: the longest waits, and the states in their chains.
 _WAITS, _RECORDS = 300, 800
 
 _POLICY = (
@@ -46,19 +46,19 @@ _SERVE = "This folder needs a web server: run python3 -m http.server in it."
 
 
 def write_folder(run: RunFile, path: str | os.PathLike[str]) -> int:
-    """Write a new folder that shows a run, and say how many bytes it has.
+    """Write a new folder that shows a run, and return its size in bytes.
 
     Parameters
     ----------
     run
         The run.
     path
-        The folder, which does not exist, or is empty.
+        The folder, which must not exist, or must be empty.
 
     Raises
     ------
     InputError
-        When the folder has something in it, or cannot be written.
+        If the folder is not empty, or cannot be written.
     """
     with new_directory(path) as folder:
         files = page_files()
@@ -76,7 +76,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _page(html: str) -> bytes:
-    """The page, which says where its answers are, and what it needs until it has begun."""
+    """Return the page with the location of its answers, and its message until the script runs."""
     policy = f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
     for before, after in (
         ('<html lang="en">', '<html lang="en" data-prepared="answers">'),
@@ -90,7 +90,7 @@ def _page(html: str) -> bytes:
 
 
 def _prepared(run: RunFile) -> Iterator[tuple[str, bytes]]:
-    """The names and the contents of the prepared answers; deflated, but for the index."""
+    """Yield names and contents of the prepared answers; deflated, except the index."""
     answers = Answers([run])
 
     def ask(name: str, **query: object) -> bytes:
@@ -140,13 +140,13 @@ def _prepared(run: RunFile) -> Iterator[tuple[str, bytes]]:
 
 
 def _window(run: RunFile, level: int, part: int) -> dict[str, object]:
-    """A window of a level: they begin at each half of their length."""
+    """Return a window of a level; windows begin at each half of their length."""
     parts = 2 << level
     return {"begin": run.end * part / parts, "end": run.end * (part + 2) / parts}
 
 
 def _records(answers: Answers) -> Iterator[Row]:
-    """The states that findings lead to, and the longest waits, with what their causes lead to."""
+    """Yield the states of findings, the longest waits, and the states in their causal chains."""
     found = json.loads(answers.answer("findings", {}) or b"{}")["findings"]
     waits = json.loads(answers.answer("search", {"q": "wait > 0s", "most": str(_WAITS)}) or b"{}")
     wanted = deque(tuple(finding["point"]) for finding in found if finding["point"])
@@ -157,7 +157,7 @@ def _records(answers: Answers) -> Iterator[Row]:
         try:
             answer = answers.answer("record", {"rank": str(rank), "time": repr(float(time))})
         except InputError:
-            continue  # the trace of the rank is over by then
+            continue  # the trace of the rank has ended by then
         record = json.loads(answer or b"{}")
         state = record["state"]
         if (state["rank"], state["start"]) in known:

@@ -1,4 +1,4 @@
-"""The network of a run: which links messages cross, and how much these carry meanwhile."""
+"""The network of a run: the links that messages cross, and the load of these links."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from tisim.simulation.settings import Settings
 if TYPE_CHECKING:
     Row = dict[str, object]
 
-# Blocks of messages that are looked through, and pairs of hosts whose routes are: a second's work.
+# Maximum number of blocks of messages, and of pairs of hosts, examined: one second of work.
 _MOST_BLOCKS = 64
 _MOST_PAIRS = 50_000
-# The share of a message on the way back with network/crosstraffic.
+# Fraction of a message added to the reverse route with network/crosstraffic.
 _CROSSTRAFFIC = 0.05
 _MOST_LINKS = 200
-# Hosts of a platform whose picture can be read beside the chart.
+# Maximum number of hosts of a platform whose picture is readable next to the chart.
 _MOST_DRAWN = 200
-# Parts of a strip of the links of a level.
+# Number of parts in the strip of a level's links.
 _STRIP = 96
 
 
 class RunNetwork:
-    """Routes and loads of a run, on the platform that its file holds.
+    """Routes and loads of a run, on the platform contained in its file.
 
-    A message loads the links of its route evenly while it is under way, with what the network model
-    moves for it (`tisim.analysis.timeline.links.Links`).
+    A message loads the links of its route evenly while it is in flight, with the bytes that the
+    network model moves for it (`tisim.analysis.timeline.links.Links`).
     """
 
     def __init__(self, run: RunFile) -> None:
@@ -45,7 +45,7 @@ class RunNetwork:
 
     @property
     def unknown(self) -> str | None:
-        """Why nothing is known of links; None: it is."""
+        """Reason why the links are unknown; None if they are known."""
         if self._run.info["measured"]:
             return "This run was measured: what links carried is not known."
         if self._run.info.get("findings"):
@@ -59,7 +59,7 @@ class RunNetwork:
 
     @cached_property
     def settings(self) -> Settings:
-        """The platform and the options, where they are known."""
+        """The platform and the options, if known."""
         with tempfile.TemporaryDirectory(prefix="tisim-") as folder:
             path = Path(folder) / "platform.xml"
             path.write_text(self._run.platform_xml or "", encoding="utf-8")
@@ -67,7 +67,7 @@ class RunNetwork:
 
     @cached_property
     def hosts(self) -> NDArray[np.int64]:
-        """The index in the platform of the host of each rank."""
+        """The index in the platform of each rank's host."""
         used = [self.settings.platform.host_index(name) for name in self._run.info["hosts"]]
         return np.array(used, np.int64)[np.array(self._run.info["host_of"], np.int64)]
 
@@ -84,7 +84,7 @@ class RunNetwork:
         return {link: text.replace(domain, "") if domain else text for link, text in words.items()}
 
     def switches(self) -> list[str]:
-        """The switch of the host of each rank; where hosts have none, their zone."""
+        """Return the switch of each rank's host; its zone if it has no switch."""
         names: dict[int, str] = {}
         for zone in self.settings.platform.root.walk():
             if not isinstance(zone, ClusterZone):
@@ -98,7 +98,7 @@ class RunNetwork:
         return [names.get(int(host), "no switch") for host in self.hosts]
 
     def loads(self, begin: float, end: float) -> dict[int, tuple[float, int]] | None:
-        """Bytes and messages of each link that is used in some time; None: they are too many."""
+        """Return bytes and messages of each link used in an interval; None if too many."""
         table = self._run.messages
         blocks = table.overlapping(begin, end, "started", "arrived")
         if len(blocks) > _MOST_BLOCKS:
@@ -124,7 +124,7 @@ class RunNetwork:
     def _spread(
         self, pairs: NDArray[np.int64], sums: NDArray[np.float64], counts: NDArray[np.int64]
     ) -> dict[int, tuple[float, int]]:
-        """The load of links from the volumes of pairs of hosts."""
+        """Return the load of links from the volumes of pairs of hosts."""
         loads: dict[int, tuple[float, int]] = {}
         rows = zip(pairs.tolist(), sums.tolist(), counts.tolist(), strict=True)
         for pair, moved, count in rows:
@@ -139,7 +139,7 @@ class RunNetwork:
         return loads
 
     def _moved(self, size: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The volumes that the network moves for messages of some sizes."""
+        """Return the volumes that the network moves for messages of some sizes."""
         network = self.settings.network
         sizes, place = np.unique(size, return_inverse=True)
         whole = sizes + network.envelope
@@ -148,10 +148,10 @@ class RunNetwork:
         return moved
 
     def route_of(self, message: Row) -> list[Row] | None:
-        """The links that a message crosses, with its share of each while it is under way.
+        """Return the links that a message crosses, with its share of each while it is in flight.
 
-        `share` is the part of the bandwidth that the message has, `load` that of all messages
-        together, and `messages` how many there are: means over the time of this one.
+        `share`: the message's fraction of the bandwidth. `load`: that of all messages together.
+        `messages`: their number. All are means over the message's time in flight.
         """
         start, stop = message["started"], message["arrived"]
         if self.unknown or not isinstance(start, float) or not isinstance(stop, float):
@@ -178,7 +178,7 @@ class RunNetwork:
         return rows
 
     def loaded(self, begin: float, end: float) -> dict[int, Row] | None:
-        """The links that are used in some time, the fullest first; None: too many messages."""
+        """Return the links used in an interval, the fullest first; None if too many messages."""
         loads = self.loads(begin, end)
         if loads is None:
             return None
@@ -203,7 +203,7 @@ class RunNetwork:
 
     @cached_property
     def _levels(self) -> dict[str, list[int]]:
-        """The links of the platform by what they join, such as ``hosts to level 1``."""
+        """The links of the platform by their kinds of ends, such as ``hosts to level 1``."""
         every = range(len(self.settings.platform.links))
         cables = cable_words(self.settings.platform.root, every)
         found: dict[str, list[int]] = defaultdict(list)
@@ -212,7 +212,7 @@ class RunNetwork:
         return found
 
     def _level_rows(self, loaded: dict[int, Row]) -> list[Row]:
-        """How full the links of each used level are, in their order."""
+        """Return the utilisation of the links of each used level, in order."""
         rows: list[Row] = []
         for name, links in self._levels.items():
             loads = np.array([float(str(loaded[i]["load"])) if i in loaded else 0.0 for i in links])
@@ -232,9 +232,9 @@ class RunNetwork:
         return sorted(rows, key=lambda row: -float(str(row["most"])))
 
     def used(self, begin: float, end: float, *, is_drawn: bool = False) -> Row:
-        """The links that are used in some time, the fullest first, by level, and a picture.
+        """Return the links used in an interval, the fullest first; by level; and a picture.
 
-        The picture is None where it could not be read, unless `is_drawn`.
+        The picture is None if it would be unreadable, unless `is_drawn`.
         """
         if self.unknown:
             return {"unknown": self.unknown}
@@ -251,7 +251,7 @@ class RunNetwork:
         }
 
     def _picture(self, loaded: dict[int, Row]) -> str:
-        """The platform with its links coloured by their load."""
+        """Return the platform with its links coloured by load."""
         from tisim.platform.drawing import RunLoad
         from tisim.platform.drawing.picture import paint
 
@@ -267,7 +267,7 @@ class RunNetwork:
 
 
 def _level_of(cable: str | None, words: str) -> str:
-    """The ends of a link, by its words as a cable of a cluster, or as a link of a host."""
+    """Return the level of a link, from its description as a cluster's cable or a host's link."""
     if cable is None:
         return f"hosts, {words.rpartition(', ')[2]}" if ", " in words else "between zones"
     passed = re.fullmatch("all that passes (.*)", cable)
@@ -285,6 +285,6 @@ def _kind_of(vertex: str) -> str:
 
 
 def _common_domain(hosts: list[str]) -> str:
-    """The domain that all names of hosts have in common, with its dot."""
+    """Return the domain common to all host names, with its dot."""
     domains = {name[name.index(".") :] if "." in name else "" for name in hosts}
     return domains.pop() if len(domains) == 1 else ""

@@ -1,4 +1,4 @@
-"""The viewer inside a notebook: as a widget, or in a frame."""
+"""The viewer in a notebook: as a widget, or in a frame."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tisim.errors import InputError
 if TYPE_CHECKING:
     from anywidget import AnyWidget
 
-# Seconds until the server listens, on a machine with much to do.
+# Timeout in seconds until the server listens, on a busy machine.
 _START = 60.0
 
 
 class FramedView:
-    """A server in a thread of this process, for a frame of a page on this machine."""
+    """A server in a thread of this process, for a frame in a local page."""
 
     def __init__(self, answers: Answers, height: int) -> None:
         self._height = height
@@ -40,20 +40,20 @@ class FramedView:
         self._server.run(sockets=[listener])
 
     def close(self) -> None:
-        """End the server; the frame answers no more."""
+        """Stop the server; the frame no longer works."""
         self._server.should_exit = True
         self._thread.join()
         self._listener.close()
 
     @property
     def html(self) -> str:
-        """The frame."""
+        """The frame as HTML."""
         style = f"width:100%;height:{self._height}px;border:0"
         return f'<iframe src="{self.address}" style="{style}" title="tisim view"></iframe>'
 
 
 def make_widget(answers: Answers, height: int) -> AnyWidget | None:
-    """A widget that shows the page of the viewer; None when anywidget is not installed."""
+    """Return a widget that shows the viewer's page; None if anywidget is not installed."""
     try:
         from anywidget import AnyWidget
     except ImportError:
@@ -77,11 +77,11 @@ class KernelAnswers:
         self._height = height
 
     def __call__(self, question: object) -> tuple[dict[str, str], bytes | None]:
-        """The answer to a message: what it says, and bytes.
+        """Return the answer to a message: its content, and bytes.
 
-        A message has the ``id`` of a question, its ``name`` and its ``query``, texts by name. The
-        answer has the same ``id``, and ``error`` where there are no bytes. The question ``page``
-        asks for the files of the page, and how high it is.
+        A message contains the ``id`` of a query, its ``name`` and its ``query``, texts by name. The
+        answer has the same ``id``, and ``error`` if there are no bytes. The query ``page`` requests
+        the files of the page, and its height.
         """
         content = question if isinstance(question, Mapping) else {}
         header = {"id": str(content.get("id", ""))[:100]}
@@ -113,34 +113,34 @@ _WITHOUT = (
 
 
 class NotebookView:
-    """The page of the viewer in a notebook.
+    """The viewer's page in a notebook.
 
-    It is a widget, whose messages carry questions to the kernel: it works wherever the kernel runs,
-    and answers while no cell does. Without anywidget, or with `frame`, it is a frame that asks a
-    server in the kernel, which answers also while a cell runs; the browser has to be on the same
-    machine, since the server listens on loopback.
+    By default it is a widget, whose messages carry queries to the kernel: it works wherever the
+    kernel runs, and answers while no cell is running. Without anywidget, or with `frame`, it is a
+    frame that queries a server in the kernel, which also answers while a cell is running; the
+    browser has to be on the same machine, since the server listens on loopback.
 
     Parameters
     ----------
     runs
         Run files: one, or two of the same program.
     height
-        Of the page, in pixels.
+        Height of the page, in pixels.
     frame
-        Whether a frame is wanted, though there is anywidget.
+        Whether to use a frame even if anywidget is installed.
 
     Raises
     ------
     InputError
-        When a file is not a run file, two runs cannot be aligned, or a frame needs what is not
-        installed.
+        If a file is not a run file, two runs cannot be aligned, or a package needed by the frame is
+        not installed.
 
     Attributes
     ----------
     address
-        Of the page in a frame; None where it is a widget.
+        Address of the page in a frame; None for a widget.
     widget
-        The widget, for layouts of ipywidgets; None where the page is in a frame.
+        The widget, for layouts of ipywidgets; None for a frame.
     """
 
     def __init__(
@@ -158,13 +158,13 @@ class NotebookView:
         return None if self._frame is None else self._frame.address
 
     def close(self) -> None:
-        """End the server or the widget; the page answers no more."""
+        """Close the server or the widget; the page no longer works."""
         for shown in (self._frame, self.widget):
             if shown is not None:
                 shown.close()
 
     def _repr_mimebundle_(self, **options: object) -> tuple[dict[str, object], dict[str, object]]:
-        """The output of a notebook's cell."""
+        """Return the output of a notebook cell."""
         if self.widget is not None:
             bundle, metadata = self.widget._repr_mimebundle_(**options)
             return bundle, metadata

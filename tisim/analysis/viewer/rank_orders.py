@@ -1,4 +1,4 @@
-"""Orders of ranks: by what they do, where they are, or how alike they are."""
+"""Orders of ranks: by activity, by position, or by similarity."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Row = dict[str, object]
 
-# Ranks that are compared with each other: the time grows with their square.
+# Maximum number of ranks compared with each other: the time is quadratic.
 _MOST_COMPARED = 4096
 _MOST_BLOCKS = 64
 _MOST_GROUPS = 2000
@@ -27,14 +27,14 @@ _MOST_GROUPS = 2000
 
 @dataclass(frozen=True)
 class RankOrder:
-    """The rank at each position, from the top, and names and first positions of groups of ranks."""
+    """The rank at each position, from the top, and names and first positions of rank groups."""
 
     ranks: NDArray[np.int64]
     groups: Sequence[tuple[str, int]] = ()
 
 
 class RankOrders:
-    """Orders of the ranks of a run, each of which is worked out once."""
+    """Orders of the ranks of a run, each computed once."""
 
     def __init__(self, run: RunFile, network: RunNetwork) -> None:
         self._run = run
@@ -42,7 +42,7 @@ class RankOrders:
         self._known: dict[str, RankOrder] = {}
 
     def names(self) -> list[Row]:
-        """The orders that there are: `name`, and what it is in words."""
+        """Return the available orders: `name` and a description."""
         info = self._run.info
         present = {state for state, _ in info["keys"]}
         rows = [("rank", "rank"), ("wait", "most waiting"), ("longest", "longest wait")]
@@ -58,7 +58,7 @@ class RankOrders:
         return [{"name": name, "words": words} for name, words in rows]
 
     def order(self, name: str) -> RankOrder:
-        """An order by its name; an `InputError` where there is none, or it would take too long."""
+        """Return an order by name; raise an `InputError` if it is unknown or too expensive."""
         if name not in self._known:
             self._known[name] = self._made(name)
         return self._known[name]
@@ -87,7 +87,7 @@ class RankOrders:
         raise InputError(f"there is no order of ranks {name[:40]!r}")
 
     def _most(self, of_keys: NDArray[np.float64], column: int, wanted: Sequence[int]) -> RankOrder:
-        """By the sum, or the longest, of states with some of the keys."""
+        """Order by the sum, or the maximum, of states with some of the keys."""
         keys = np.array(self._run.info["keys"], np.int64).reshape(-1, 2)
         chosen = of_keys[:, np.isin(keys[:, column], wanted)]
         values = chosen.max(axis=1, initial=0.0) if of_keys is self._longest else chosen.sum(axis=1)
@@ -95,7 +95,7 @@ class RankOrders:
 
     @property
     def ends(self) -> NDArray[np.float64]:
-        """The seconds at which ranks end: their states follow one another."""
+        """The seconds at which ranks end: their states are contiguous."""
         ends: NDArray[np.float64] = self._seconds.sum(axis=1)
         return ends
 
@@ -120,7 +120,7 @@ class RankOrders:
         return self._of_keys[1]
 
     def _grouped(self, names: Sequence[str]) -> RankOrder:
-        """Ranks with the same name next to each other, in the order of the first of each."""
+        """Group ranks with the same name, ordered by the first rank of each group."""
         places = {name: place for place, name in enumerate(dict.fromkeys(names))}
         group = np.array([places[name] for name in names], np.int64)
         ranks = np.argsort(group, kind="stable")
@@ -130,7 +130,7 @@ class RankOrders:
         return RankOrder(ranks, groups[:_MOST_GROUPS])
 
     def _communicators(self) -> list[str]:
-        """For each rank, the communicator, other than the world's, that it spends most time in."""
+        """Return each rank's most used communicator (by time) other than the world."""
         table = self._run.actions
         if table.blocks > _MOST_BLOCKS:
             raise InputError("this run has too many calls to find the communicators of ranks")
@@ -153,7 +153,7 @@ class RankOrders:
         return [names.get(rank, "the world only") for rank in range(self._run.ranks)]
 
     def _similar(self) -> RankOrder:
-        """Ranks beside those that spend their time like them: the leaves of a clustering."""
+        """Order ranks by similarity of their time use: the leaves of a clustering."""
         from scipy.cluster.hierarchy import leaves_list, linkage
 
         ranks = self._run.ranks

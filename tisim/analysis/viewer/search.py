@@ -33,14 +33,14 @@ _SHOWN_HOSTS = 3
 
 
 class Search:
-    """States that fulfil all conditions of a text, which are joined by ``and``.
+    """States that satisfy all conditions of a text, joined by ``and``.
 
     Words alone are conditions, too: the name of a call (``MPI_Allreduce``), a state or a host, and
     ``rank 31`` or ``ranks 3 to 5``; several may follow one another.
-    A condition is about ``wait`` (seconds of a wait state), ``time`` (of any state), ``start``,
+    A condition refers to ``wait`` (seconds of a wait state), ``time`` (of any state), ``start``,
     ``end``, ``rank``, ``cause``, ``peer``, ``bytes``, ``line``, ``call``, ``state`` or ``host`` (a
     name or a pattern such as ``node-1*``); it has one of ``< <= > >= = !=`` and a value, or ``in``
-    and a range as ``1..9``. An `InputError` says which condition cannot be read.
+    and a range such as ``1..9``. An `InputError` names the condition that cannot be parsed.
     """
 
     def __init__(self, run: RunFile, text: str) -> None:
@@ -51,7 +51,7 @@ class Search:
         self._tests = [test for part in parts for test in self._tests_of(part)]
 
     def found(self, window: Window, most: int) -> dict[str, object]:
-        """Up to `most` states of a window that fulfil the conditions, the longest first."""
+        """Return up to `most` states of a window that satisfy the conditions, the longest first."""
         table = self._run.states
         best = table.none()
         matches, seconds = 0, 0.0
@@ -72,7 +72,7 @@ class Search:
         return [*self._of_words(text.strip())] if parsed is None else [self._test(parsed)]
 
     def _of_words(self, text: str) -> Iterator[Test]:
-        """The tests of words without a sign: as many words as make a name are one."""
+        """Yield the tests of words without an operator; the longest match of a name counts."""
         while text:
             ranks = _RANKS.match(text)
             if ranks is not None:
@@ -89,7 +89,7 @@ class Search:
                 raise InputError(f"{text[:60]!r} is not a condition {_EXAMPLE}. {self._names()}")
 
     def _of_name(self, name: str) -> Test | None:
-        """The meaning of a name alone: a state, a call, or a host."""
+        """Return the test for a name alone: a state, a call, or a host; None if it is none."""
         if not name:
             return None
         if name.lower() in map(str.lower, self._run.info["states"]):
@@ -97,14 +97,14 @@ class Search:
         if name.lower().removeprefix("mpi_") in map(str.lower, self._run.info["kinds"]):
             return self._named("call", "=", name)
         hosts = self._run.info["hosts"]
-        # The first part of a host's name is enough.
+        # The first component of a host name is sufficient.
         for pattern in (name, f"{name}.*"):
             if any(fnmatchcase(host, pattern) for host in hosts):
                 return self._on_hosts("=", pattern)
         return None
 
     def _names(self) -> str:
-        """The calls and the states that there are."""
+        """Return a sentence with the calls and states of the run."""
         keys, info = self._run.info["keys"], self._run.info
         states = {info["states"][state] for state, _ in keys}
         kinds = {info["kinds"][kind] for _, kind in keys}
@@ -135,7 +135,7 @@ class Search:
         return lambda rows: np.isin(rows.numbers(column), places) == (sign == "=")
 
     def _on_hosts(self, sign: str, value: str) -> Test:
-        """States of ranks on hosts whose names match a pattern."""
+        """Return a test for states of ranks on hosts whose names match a pattern."""
         if sign not in ("=", "!="):
             raise InputError(f"host is = or != a name, not {sign}")
         hosts, pattern = self._run.info["hosts"], value.strip("'\"")

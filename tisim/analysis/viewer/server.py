@@ -1,9 +1,9 @@
 """The server of the viewer: loopback only, read-only, for one page.
 
-Only the page that the server has given out itself may ask it. The address that it prints contains a
-random token. Requests need it as the first part of their path, the server's own address as their
-Host (so that no name of another site leads here by DNS rebinding), and, where browsers send them,
-its own Origin and the same site.
+Only the page served by this server may query it. The printed address contains a random token.
+Requests need it as the first part of their path, the server's own address as their Host (so that no
+name of another site leads here by DNS rebinding), and, if sent by the browser, its own Origin and
+the same site.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     Send = Callable[[Message], Awaitable[None]]
     Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-# Longer addresses come from no page of ours.
+# Maximum length of an address: the page does not send longer ones.
 _LONGEST = 8192
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors "
 )
-# Notebooks on this machine, whatever their port is.
+# Notebooks on this machine, on any port.
 _NOTEBOOKS = "http://127.0.0.1:* http://localhost:*"
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -52,7 +52,7 @@ _HEADERS = {
 
 @dataclass(frozen=True)
 class Refusal:
-    """The HTTP status and the reason of an answer that refuses a request."""
+    """HTTP status and reason of a refused request."""
 
     status: int
     reason: str
@@ -61,8 +61,8 @@ class Refusal:
 class Guard:
     """Checks requests.
 
-    `token` is the first part of all paths, a random one when not given. With `framed`, notebooks on
-    this machine may show the page in a frame.
+    `token`: first part of all paths, by default random. `framed`: whether notebooks on this machine
+    may show the page in a frame.
     """
 
     def __init__(self, port: int, token: str | None = None, *, framed: bool = False) -> None:
@@ -78,7 +78,7 @@ class Guard:
         return {**_HEADERS, "Content-Security-Policy": _POLICY + ancestors}
 
     def refusal(self, method: str, path: str, headers: Mapping[str, str]) -> Refusal | None:
-        """Why a request gets nothing; None: it is allowed. Names of headers are in lower case."""
+        """Return why a request is refused, or None if allowed. Header names are in lower case."""
         if headers.get("host", "") not in self._hosts:
             return Refusal(421, "ask for the address that tisim view has printed")
         origin = headers.get("origin")
@@ -97,17 +97,17 @@ class Guard:
         return None
 
     def _is_frame(self, path: str, headers: Mapping[str, str]) -> bool:
-        """True when a notebook asks for the page itself, which asks for all the rest."""
+        """Return True if a notebook requests the page itself, which requests everything else."""
         asked = headers.get("sec-fetch-dest") == "iframe"
         return self._framed and asked and path == f"/{self.token}/"
 
 
 _TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
-# Bytes of a request's head that are read; uvicorn refuses longer ones.
+# Maximum size in bytes of a request's head; uvicorn refuses longer ones.
 _LONGEST_HEAD = 16_384
-# Connections that the system holds until they are accepted.
+# Maximum number of connections that the system queues until they are accepted.
 _BACKLOG = 64
-# Shorter answers are sent as they are.
+# Minimum size in bytes of compressed answers.
 _LEAST_COMPRESSED = 1000
 
 
@@ -118,24 +118,23 @@ def serve(
     ready: Callable[[str], None] = print,
     framed: bool = False,
 ) -> None:
-    """Show a run in a browser, or two beside each other, until Ctrl-C.
+    """Show one run in a browser, or two side by side, until Ctrl-C.
 
     Parameters
     ----------
     runs
         The runs.
     port
-        Of 127.0.0.1; a free one when 0.
+        Port of 127.0.0.1; 0 selects a free one.
     ready
-        Is called with the address, once the server listens.
+        Called with the address, once the server listens.
     framed
         Whether notebooks on this machine may show the page in a frame.
 
     Raises
     ------
     InputError
-        When the port is taken, two runs cannot be aligned, or Starlette or uvicorn are not
-        installed.
+        If the port is taken, two runs cannot be aligned, or Starlette or uvicorn are not installed.
     """
     with listen(port) as listener:
         guard = Guard(listener.getsockname()[1], framed=framed)
@@ -144,7 +143,7 @@ def serve(
 
 
 def make_server(answers: Answers, guard: Guard, ready: Callable[[str], None]) -> Server:
-    """A server that has not been started."""
+    """Return a server that has not been started."""
     import uvicorn
 
     from tisim.analysis.viewer.connections import BoundedProtocol
@@ -165,7 +164,7 @@ def make_server(answers: Answers, guard: Guard, ready: Callable[[str], None]) ->
     start_up = server.startup
 
     async def start_and_announce(sockets: list[socket.socket] | None = None) -> None:
-        """The address is given out when Ctrl-C ends the server in order, not before."""
+        """Announce the address only once Ctrl-C stops the server in order."""
         await start_up(sockets)
         ready(guard.address)
 
@@ -174,13 +173,13 @@ def make_server(answers: Answers, guard: Guard, ready: Callable[[str], None]) ->
 
 
 def _is_relevant(record: logging.LogRecord) -> bool:
-    """False for answers under way that Ctrl-C ends."""
+    """Return False for pending answers cancelled by Ctrl-C."""
     error = record.exc_info[1] if record.exc_info else None
     return not isinstance(error, asyncio.CancelledError) and "running task" not in str(record.msg)
 
 
 def listen(port: int) -> socket.socket:
-    """A socket on the loopback interface."""
+    """Return a listening socket on the loopback interface."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -195,10 +194,10 @@ def listen(port: int) -> socket.socket:
 
 
 def application(answers: Answers, guard: Guard) -> Application:
-    """The application (ASGI): the guard, and behind it the page and its answers."""
+    """Return the ASGI application: the guard, followed by the page and its answers."""
     from starlette.middleware.gzip import GZipMiddleware
 
-    # At its lowest level, which costs little where no slow connection (of ssh) lies between.
+    # The lowest level costs little even if no slow connection (such as ssh) is involved.
     guarded = GZipMiddleware(_routes(answers, guard), _LEAST_COMPRESSED, compresslevel=1)
 
     async def guard_first(scope: Scope, receive: Receive, send: Send) -> None:
@@ -268,6 +267,6 @@ def _routes(answers: Answers, guard: Guard) -> Starlette:
 
 
 def page_files() -> dict[str, bytes]:
-    """The files of the page, by name; no others are ever sent."""
+    """Return the files of the page, by name; no others are ever sent."""
     files = {"viewer.html": page_file("viewer.html"), "viewer.css": page_style("viewer.css")}
     return {name: text.encode() for name, text in (files | page_modules("viewer.js")).items()}

@@ -1,4 +1,4 @@
-"""Colours of states beyond the classes that the levels of a run file know."""
+"""Colours of states beyond the classes stored in the levels of a run file."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tisim.analysis.viewer.call_sites import Sites
 if TYPE_CHECKING:
     from tisim.analysis.timeline.run_file.reader import Block
 
-#: The ways of colouring that `StateColours` knows.
+#: Colour schemes supported by `StateColours`.
 RECORD_COLOURS = ("procedure", "distance", "cause")
 
-# Blocks of states that are looked at one by one for a picture.
+# Maximum number of blocks of states examined individually for a picture.
 _MOST_BLOCKS = 32
 _MOST_RANKS = 4096
-# One after another; Okabe and Ito's, and others that differ from them.
+# In order of assignment: Okabe and Ito's colours, and others that differ from them.
 _PALETTE = (
     "#0072B2",
     "#E69F00",
@@ -53,14 +53,14 @@ _DISTANCES = (
 
 @dataclass(frozen=True)
 class ColourClass:
-    """A colour and what it stands for."""
+    """A colour and its meaning."""
 
     name: str
     colour: str
 
 
 class StateColours:
-    """Classes of states by what their records say."""
+    """Classes of states computed from their records."""
 
     def __init__(self, run: RunFile, sites: Sites) -> None:
         self._run = run
@@ -69,11 +69,11 @@ class StateColours:
     def classes(
         self, window: Window, by: str, depth: int
     ) -> tuple[list[ColourClass], RecordClasses] | str:
-        """The classes of a window; a sentence where it has none.
+        """Return the classes of a window, or a sentence if it has none.
 
-        `by` is one of `RECORD_COLOURS`: the function that called, or that most samples of a
-        computation are in; the distance of the other rank, in ranks; the rank that is waited for.
-        `depth` is that of the functions, from 1; 0: the innermost.
+        `by` is one of `RECORD_COLOURS`: the calling function, or the one with most samples of a
+        computation; the distance to the other rank, in ranks; the rank that is waited for. `depth`
+        is the depth of the functions, from 1; 0: the innermost.
         """
         blocks = len(self._run.states.overlapping(window.begin, window.end))
         if blocks > _MOST_BLOCKS or window.ranks > _MOST_RANKS:
@@ -112,7 +112,7 @@ class StateColours:
         return made, RecordClasses(len(made), of)
 
     def _peers(self, window: Window) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The other ends of the calls of a window, by rank and line in one number."""
+        """Return the peers of the calls of a window, keyed by rank and line in one number."""
         table = self._run.actions
         places, peers = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for block in table.overlapping(window.begin, window.end):
@@ -165,7 +165,7 @@ class StateColours:
         known = list(names)
         class_of = np.zeros(max(len(names), 1), np.int32)
         class_of[order] = np.arange(1, len(order) + 1)
-        # The blocks come in the same order again.
+        # The blocks are requested in the same order again.
         waiting = iter(list(classes.values()))
 
         def of(rows: Block) -> NDArray[np.int32]:
@@ -180,7 +180,7 @@ class StateColours:
         return made, RecordClasses(len(made), of)
 
     def _procedures(self, rows: Block, depth: int, names: dict[str, int]) -> NDArray[np.int32]:
-        """The function of each state at a depth, as places in `names`, which grows."""
+        """Return the function of each state at a depth, as indices in `names`, which grows."""
         rank, line = rows.numbers("rank"), rows.numbers("line")
         found = np.zeros(len(rows), np.int32)
         borders = np.flatnonzero(np.diff(rank, prepend=-1, append=-1))
@@ -213,7 +213,7 @@ class StateColours:
         names: dict[str, int],
         found: NDArray[np.int32],
     ) -> None:
-        """Put the function of most samples for each computation of a rank that was sampled."""
+        """Set the function with most samples for each sampled computation of a rank."""
         if self._sites.sampled is None:
             return
         shares = self._sites.sampled.of_rank(rank)
@@ -223,7 +223,7 @@ class StateColours:
             found[place] = names.setdefault(name, len(names))
 
     def _function(self, before: int, after: int, depth: int) -> str:
-        """The function at a depth that two call paths have in common, or the innermost."""
+        """Return the function at a depth, or the innermost one, common to two call paths."""
         shared = common_functions(
             *map(functions_of, (self._sites.names[i] for i in (before, after)))
         )
@@ -235,7 +235,7 @@ class StateColours:
 def _looked_up(
     places: NDArray[np.int64], values: NDArray[np.int64], wanted: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """The value of each wanted place; -1: there is none."""
+    """Return the value of each wanted key; -1 if absent."""
     if not len(places):
         return np.full(len(wanted), -1)
     at = np.minimum(np.searchsorted(places, wanted), len(places) - 1)
@@ -244,7 +244,7 @@ def _looked_up(
 
 
 def _spread(wanted: Sequence[int]) -> list[str]:
-    """Colours of the palette, the wanted ones as far as they are free."""
+    """Return distinct colours of the palette, the wanted ones where they are free."""
     free = dict.fromkeys(range(len(_PALETTE)))
     colours = []
     for place in wanted:
