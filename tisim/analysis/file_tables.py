@@ -1,4 +1,4 @@
-"""Tables of what programs did with files: in words, for terminals and reports, and as frames."""
+"""Tables of file accesses: as text for terminals and reports, and as frames."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Row = tuple[str, ...]
 
-#: The home of files that are not on a file system with servers.
+#: File system name of files that are not on a file system with servers.
 DISKS = "disks of hosts"
 _OTHER_FILES = "(further files)"
 _SERVED: Final = ("seconds", "requests", "bytes_read", "bytes_written", "waited", "awaited")
@@ -27,7 +27,7 @@ _COUNTED: Final = ("calls", "bytes", "sequential", "consecutive", "aligned", "si
 def directions(
     uses: Iterable[FileUseDict], ways: tuple[str, str] = ("reads", "writes")
 ) -> Iterator[tuple[FileUseDict, str, AccessesDict]]:
-    """Each use with its reads, and with its writes, where there were any."""
+    """Yield each use with its reads, and with its writes, if there were any."""
     for use in uses:
         for way, accesses in zip(ways, (use["reads"], use["writes"]), strict=True):
             if accesses["calls"]:
@@ -35,12 +35,12 @@ def directions(
 
 
 def title_of(use: FileUseDict) -> str:
-    """The name of files, as the trace has it."""
+    """Return the name of files, as in the trace."""
     return use["name"] or _OTHER_FILES
 
 
 def size_class(number: int) -> str:
-    """The sizes of a class in words, such as ``4 to 10 MB``."""
+    """Return a size class as text, such as ``4 to 10 MB``."""
     if number == 0:
         return f"below {format_bytes(SIZE_BOUNDS[0])}"
     least = format_bytes(SIZE_BOUNDS[number - 1])
@@ -52,9 +52,9 @@ def size_class(number: int) -> str:
 
 
 def order_words(accesses: AccessesDict, opens: int) -> str:
-    """The order of accesses in a word, with the share of calls that follow the one before.
+    """Return the order of accesses as a word, with the fraction of calls that follow it.
 
-    The first call of each handle follows none.
+    The first call of each handle has no predecessor.
     """
     following = accesses["calls"] - min(opens, accesses["calls"])
     if following <= 0:
@@ -70,7 +70,7 @@ def order_words(accesses: AccessesDict, opens: int) -> str:
 
 
 def common_size(accesses: AccessesDict) -> str:
-    """The class of sizes that most calls have, with their share where it is not all."""
+    """Return the most common size class, with its fraction of the calls unless that is 1."""
     sizes = accesses["sizes"]
     most = max(range(len(sizes)), key=sizes.__getitem__)
     share = sizes[most] / max(sum(sizes), 1)
@@ -78,7 +78,7 @@ def common_size(accesses: AccessesDict) -> str:
 
 
 def habit_rows(uses: Sequence[FileUseDict], most: int | None = None) -> Iterator[Row]:
-    """Reads and writes of each name: a heading, and the rows of at most `most` names."""
+    """Yield the reads and writes of each name: a heading, and the rows of at most `most` names."""
     yield ("files", "on", "", "opens", "calls", "bytes", "sizes", "order", "aligned")
     for use, way, accesses in directions(sorted(uses, key=_bytes_of, reverse=True)[:most]):
         yield (
@@ -95,7 +95,7 @@ def habit_rows(uses: Sequence[FileUseDict], most: int | None = None) -> Iterator
 
 
 def short_habits(uses: Sequence[FileUseDict], most: int) -> list[tuple[str, str, str]]:
-    """The names with the most bytes, what was moved, and how, one row for each direction."""
+    """Return the names with the most bytes, their volume and pattern; one row per direction."""
     rows = []
     chosen = sorted(uses, key=_bytes_of, reverse=True)[:most]
     for use, way, accesses in directions(chosen, ("read", "written")):
@@ -106,14 +106,14 @@ def short_habits(uses: Sequence[FileUseDict], most: int) -> list[tuple[str, str,
 
 
 def server_rows(io: IoDict, most: int) -> Iterator[Row]:
-    """The work of the servers of each file system, and the time that ranks waited for them.
+    """Yield the work of each file system's servers, and the time that ranks waited for them.
 
     Parameters
     ----------
     io
-        Of a result.
+        The I/O part of a result.
     most
-        So many servers of each file system are listed: those that ranks waited for longest.
+        Maximum number of servers listed per file system: those that ranks waited for longest.
     """
     width = io.get("bin_seconds", 0.0)
     shown = [
@@ -140,7 +140,7 @@ def server_rows(io: IoDict, most: int) -> Iterator[Row]:
 
 
 def wait_rows(io: IoDict, most: int) -> Iterator[Row]:
-    """The longest waits of ranks for servers: a heading, and at most `most` rows."""
+    """Yield the longest waits of ranks for servers: a heading, and at most `most` rows."""
     waits = io.get("waits", [])[:most]
     seconds = time_column("waited", [wait["seconds"] for wait in waits])
     yield ("rank", "for", "of", "calls", seconds[0])
@@ -149,20 +149,20 @@ def wait_rows(io: IoDict, most: int) -> Iterator[Row]:
 
 
 def both_ways(servers: ServersDict, server: int) -> list[float]:
-    """The bytes that a server read and wrote in each bin of time."""
+    """Return the bytes that a server read and wrote in each time bin."""
     return added(servers["read_over_time"][server], servers["written_over_time"][server])
 
 
 def added(one: Sequence[float], other: Sequence[float]) -> list[float]:
-    """The sums of two series, the shorter of which goes on with zeros."""
+    """Return the sum of two series, the shorter one padded with zeros."""
     return [a + b for a, b in zip_longest(one, other, fillvalue=0.0)]
 
 
 def bandwidth_series(io: IoDict) -> Iterator[tuple[str, str, str, list[float]]]:
-    """Bytes over time: of what, its name, whether read or written, and the bytes in each bin.
+    """Yield bytes over time: kind of series, its name, read or written, and bytes per bin.
 
-    Of what: ``file system``, ``files`` or ``server``. Of a file system these are the bytes of its
-    files, as the ranks see them; files on disks of hosts count as one, `DISKS`.
+    The kind is ``file system``, ``files`` or ``server``. The bytes of a file system are those of
+    its files, as seen by the ranks; files on disks of hosts count as one, `DISKS`.
     """
     sums: dict[tuple[str, str], list[float]] = {}
     files = []
@@ -185,12 +185,12 @@ def bandwidth_series(io: IoDict) -> Iterator[tuple[str, str, str, list[float]]]:
 
 
 class FileTables:
-    """Accesses to files as frames, which are empty where there were none.
+    """File accesses as data frames, which are empty if there were none.
 
     Parameters
     ----------
     io
-        Of a result (`tisim.Result.io`).
+        The I/O part of a result (`tisim.Result.io`).
     """
 
     def __init__(self, io: IoDict | None) -> None:
@@ -198,12 +198,12 @@ class FileTables:
 
     @property
     def files(self) -> pd.DataFrame:
-        """One row for each name of files and each of reads and writes.
+        """One row per name of files and direction (reads or writes).
 
-        Columns: `files` (the name as the trace has it), `file_system`, `opens`, `seconds` that
-        ranks waited, `way` (``reads`` or ``writes``), and of these `calls`, `bytes`, and how many
-        calls were `sequential`, `consecutive`, `aligned` and of each class of `sizes`
-        (`tisim.kernel.file_sums.AccessesDict`).
+        Columns: `files` (the name in the trace), `file_system`, `opens`, `seconds` that
+        ranks waited, `way` (``reads`` or ``writes``), and for this direction `calls`, `bytes`, and
+        the number of calls that were `sequential`, `consecutive`, `aligned` and in each class of
+        `sizes` (`tisim.kernel.file_sums.AccessesDict`).
         """
         rows = [
             (*_use_cells(use), way, *(accesses[key] for key in _COUNTED))
@@ -213,11 +213,11 @@ class FileTables:
 
     @property
     def servers(self) -> pd.DataFrame:
-        """One row for each server of each file system; that of metadata is the last of its own.
+        """One row per server of each file system; a separate metadata server is the last.
 
         Columns: `file_system`, `server`, `host`, `is_metadata`, `seconds` from the arrival of each
         request to its reply, `requests`, `bytes_read`, `bytes_written`, `waited`: seconds that
-        ranks waited for it, and in how many calls, `awaited`.
+        ranks waited for it, `awaited`: number of calls that waited for it.
         """
         rows = [
             (name, i, host, _is_metadata(servers, i), *(servers[key][i] for key in _SERVED))
@@ -228,7 +228,7 @@ class FileTables:
 
     @property
     def bandwidth(self) -> pd.DataFrame:
-        """Bytes over time: a row for each bin of time of each series in which some moved.
+        """Bytes over time: one row per series and time bin with traffic.
 
         Columns: `of` (``file system``, ``files`` or ``server``), `name`, `way` (``read`` or
         ``written``), `begin`, `end` (s), `bytes`, `bandwidth` (bytes/s).
@@ -244,7 +244,7 @@ class FileTables:
 
     @property
     def waits(self) -> pd.DataFrame:
-        """The longest waits of ranks for servers: a hundred of each file system, longest first.
+        """The longest waits of ranks for servers: up to a hundred per file system, longest first.
 
         Columns: `rank`, `file_system`, `server`, `host`, `calls`, `seconds`.
         """

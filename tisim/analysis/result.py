@@ -52,36 +52,36 @@ if TYPE_CHECKING:
 
 
 def words_of(changes: Mapping[str, str]) -> str:
-    """The changes in words, such as ``bandwidth x10, latency x0.1``."""
+    """Return the changes as text, such as ``bandwidth x10, latency x0.1``."""
     return ", ".join(f"{name} {value}" for name, value in changes.items())
 
 
 def title_of(trace: str, platform: str, changes: Mapping[str, str]) -> str:
-    """A run in words: ``lu.A.8 on graphene.xml with bandwidth x10``."""
+    """Return the title of a run: ``lu.A.8 on graphene.xml with bandwidth x10``."""
     with_changes = f" with {words_of(changes)}" if changes else ""
     return f"{Path(trace).name} on {Path(platform).name}{with_changes}"
 
 
-# Attributes of a result that only some have, under the same names in its JSON.
+# Optional attributes of a result, with the same names in its JSON.
 _OF_SOME = ("uncertainty", "jitter", "steady", "io", "volumes")
 
 
 class Result:
     """The outcome of a replay.
 
-    The seconds of a rank add up: its `compute`, `communication` and `other` together are its
-    `finish`, up to the rounding of the additions, here as in `ranks` and in JSON.
+    The times of a rank add up: `compute`, `communication` and `other` together are `finish`, up to
+    rounding of the additions, here as in `ranks` and in JSON.
 
-    Results can be pickled and compared. Pickled ones, and those that `from_json` has read, are
-    without the event log; what `to_dict` says of its breakdown stays.
+    Results can be pickled and compared. Pickled results, and those read by `from_json`, lack the
+    event log; the breakdown in `to_dict` is kept.
 
     Parameters
     ----------
     columns
-        By name, one number a rank: `finish`, `compute` and `other` in seconds, `actions`,
+        By name, one number per rank: `finish`, `compute` and `other` in seconds, `actions`,
         `bytes_sent` and `messages_sent`.
     start
-        Simulated seconds at which the replay began; `finish` is counted from there.
+        Simulated seconds at which the replay started; `finish` is counted from there.
     hosts, wall_time, trace, platform, config, warnings, changes
         The attributes of these names.
 
@@ -90,29 +90,29 @@ class Result:
     hosts
         Name of the host of each rank.
     wall_time
-        Seconds that reading the files and simulating took.
+        Wall-clock seconds for reading the files and simulating.
     trace, platform
-        What was replayed, and on what: names of files.
+        Names of the trace and the platform file.
     config
-        The configuration that was used, canonical key to value.
+        The configuration used, canonical key to value.
     warnings
-        What was noticed and may matter.
+        Observations that may matter.
     changes
-        What was changed of the platform and the mapping, in words by name, such as
+        Changes of the platform and the mapping, in words by name, such as
         ``{"bandwidth": "x10", "mapping": "block"}``.
     version
         The version of tisim that simulated it.
     event_log
-        What happened, if the replay kept it (``event_log=True``); else None.
+        The events, if the replay kept them (``event_log=True``); else None.
     jitter
-        The times with each seed (``replay(..., jitter=9)``), whose median this is; else None.
+        The times with each seed (``replay(..., jitter=9)``); this is their median; else None.
     steady
-        Which iterations were not simulated (``replay(..., skip_steady=1e-6)``); else None.
+        The iterations skipped by the simulation (``replay(..., skip_steady=1e-6)``); else None.
     volumes
-        What computations were counted in, and what that means on these hosts, if the trace says it:
+        The unit of computations, and its meaning on these hosts, if recorded in the trace:
         ``counter``, ``unit`` and ``relation``.
     io
-        What each rank did with files (`tisim.kernel.file_sums.IoDict`); None if they had none.
+        File accesses of each rank (`tisim.kernel.file_sums.IoDict`); None if there are none.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class Result:
     ) -> None:
         from tisim import __version__
 
-        # Plain arrays: a replay that asks for no frame needs no numpy.
+        # Plain arrays: a replay without data frames does not need numpy.
         self._times: dict[str, array[float]] = {name: array("d") for name in MEASURED_TIMES}
         self._counts: dict[str, array[int]] = {name: array("q") for name in COUNTS}
         for time in MEASURED_TIMES:
@@ -155,24 +155,24 @@ class Result:
 
     @cached_property
     def config(self) -> dict[str, object]:
-        """The configuration that was used, canonical key to value."""
-        # Most replays ask for none of it, and writing all options takes as long as a small replay.
+        """The configuration used, canonical key to value."""
+        # Computed on demand: writing all options takes as long as a small replay.
         config = self._config
         return {**(config.as_dict() if isinstance(config, Config) else config)}
 
     @classmethod
     def from_json(cls, source: str | os.PathLike[str]) -> Result:
-        """Read what `to_json` or ``tisim replay --json`` has written; the event log is not in it.
+        """Read the output of `to_json` or ``tisim replay --json``, which lacks the event log.
 
         Parameters
         ----------
         source
-            The JSON itself, which begins with a brace, or the name of a file.
+            The JSON itself, which starts with a brace, or the name of a file.
 
         Raises
         ------
         InputError
-            When the file cannot be read, or is not the result of a replay.
+            If the file cannot be read, or is not the result of a replay.
         """
         is_text = isinstance(source, str) and source.lstrip().startswith("{")
         path = None if is_text else source
@@ -200,7 +200,7 @@ class Result:
 
     @property
     def trust(self) -> str:
-        """How far to trust the simulated time: what it was calibrated by and validated on."""
+        """How far to trust the simulated time: its platform's calibration and validation."""
         if self._trust:
             return self._trust
         if self._basis is None:
@@ -215,12 +215,12 @@ class Result:
 
     @property
     def actions(self) -> int:
-        """Actions of all ranks."""
+        """Total number of actions of all ranks."""
         return sum(self._counts["actions"])
 
     @cached_property
     def finish(self) -> NDArray[np.float64]:
-        """Seconds at which each rank has done its last action, shape (ranks,)."""
+        """Seconds at which each rank finished its last action, shape (ranks,)."""
         return self._time_array("finish")
 
     @cached_property
@@ -240,17 +240,17 @@ class Result:
 
     @cached_property
     def rank_actions(self) -> NDArray[np.int64]:
-        """Actions of each rank, shape (ranks,)."""
+        """Number of actions of each rank, shape (ranks,)."""
         return self._count_array("actions")
 
     @cached_property
     def bytes_sent(self) -> NDArray[np.int64]:
-        """Bytes that each rank sent, those inside collectives included; shape (ranks,)."""
+        """Bytes sent by each rank, including those within collectives; shape (ranks,)."""
         return self._count_array("bytes_sent")
 
     @cached_property
     def messages_sent(self) -> NDArray[np.int64]:
-        """Messages that each rank sent, those inside collectives included; shape (ranks,)."""
+        """Messages sent by each rank, including those within collectives; shape (ranks,)."""
         return self._count_array("messages_sent")
 
     def _time_array(self, name: TimeName) -> NDArray[np.float64]:
@@ -268,12 +268,12 @@ class Result:
     @overload
     def column(self, name: CountName) -> array[int]: ...
     def column(self, name: TimeName | CountName) -> array[float] | array[int]:
-        """One number a rank, as an array of Python's own, which needs no numpy.
+        """Return one number per rank, as a standard Python array that does not need numpy.
 
         Parameters
         ----------
         name
-            One of `COLUMNS` but `rank` and `host`; times are in seconds.
+            One of `COLUMNS` except `rank` and `host`; times are in seconds.
         """
         if name in self._counts:
             return self._counts[name]
@@ -284,7 +284,7 @@ class Result:
 
     @cached_property
     def ranks(self) -> pd.DataFrame:
-        """One row a rank, with the columns `rank`, `host`, `finish`, ... (`COLUMNS`)."""
+        """One row per rank, with the columns `rank`, `host`, `finish`, ... (`COLUMNS`)."""
         from tisim.analysis.timeline.columns import frame
 
         every = (
@@ -294,12 +294,12 @@ class Result:
         return frame(dict(columns))
 
     def require_event_log(self) -> EventLog:
-        """The event log.
+        """Return the event log.
 
         Raises
         ------
         TisimError
-            When the replay kept none.
+            If the replay did not keep it.
         """
         if self.event_log is None:
             raise TisimError("the result has no event log: replay with event_log=True")
@@ -307,7 +307,7 @@ class Result:
 
     @property
     def timeline(self) -> pd.DataFrame:
-        """The actions of every rank, one row each. Like all that follows it needs the event log."""
+        """The actions of every rank, one row each. Requires the event log, as does all below."""
         return self.require_event_log().timeline
 
     @property
@@ -317,21 +317,21 @@ class Result:
 
     @property
     def states(self) -> pd.DataFrame:
-        """The states of every rank, one row each, in the order of their ends.
+        """The states of every rank, one row each, ordered by end time.
 
         Columns: `rank`, `state`, `kind` of action, `start`, `end` (s), `cause`, the rank that
-        was waited for (-1: none), and `line`, of the action in the trace.
+        was waited for (-1: none), and `line` of the action in the trace.
         """
         return self.require_event_log().states
 
     @property
     def messages(self) -> pd.DataFrame:
-        """Every message: one row each, in the order in which their receivers went on."""
+        """Every message, one row each, in the order in which the receivers continued."""
         return self.require_event_log().messages
 
     @property
     def streams(self) -> pd.DataFrame:
-        """The nodes of streams of GPUs that ranks launched, one row each, in the order of ends.
+        """The nodes of GPU streams launched by ranks, one row each, ordered by end time.
 
         Columns: `rank`, `stream`, `node`, `line` of the graph file, and `arrival`, `start` and
         `end` (s): a node arrives, waits for its peers, starts and ends.
@@ -340,10 +340,10 @@ class Result:
 
     @property
     def waits(self) -> pd.DataFrame:
-        """Waits of ranks for each other, the longest first.
+        """Waits between ranks, the longest first.
 
-        One row for each `rank`, `cause` (the rank that was waited for), `state` (the pattern, such
-        as `late sender`) and `kind` of action: `seconds` that the rank waited, and how often
+        One row per `rank`, `cause` (the rank that was waited for), `state` (the pattern, such as
+        `late sender`) and `kind` of action: `seconds` that the rank waited, and number of waits
         (`count`).
         """
         return self.require_event_log().waits
@@ -352,17 +352,17 @@ class Result:
     def causes(self) -> pd.DataFrame:
         """The causes of all waits, the largest share first.
 
-        One row for each `rank` and `state` that explains waits of others: `seconds` of all waits,
-        their `share`, how many `ranks` wait because of it, in how many `parts` it is, and `start`,
-        `end` and `line` of the one that explains most.
+        One row per `rank` and `state` that explains waits of others: `seconds` of all waits, their
+        `share`, the number of `ranks` that wait because of it, the number of its `parts`, and
+        `start`, `end` and `line` of the part that explains most.
         """
         return self.require_event_log().causes
 
     @property
     def matrix(self) -> pd.DataFrame:
-        """The communication matrix: one row for each pair of ranks that exchanged messages.
+        """The communication matrix: one row per pair of ranks that exchanged messages.
 
-        Columns: `source`, `destination`, `bytes`, `messages`, and those among them that belong to
+        Columns: `source`, `destination`, `bytes`, `messages`, and the subset that belongs to
         collectives, `collective_bytes` and `collective_messages`.
         """
         return self.require_event_log().matrix
@@ -379,39 +379,39 @@ class Result:
 
     @property
     def frames(self) -> Frames:
-        """The run as Hatchet and Pipit read it: `frames.hatchet()`, `frames.pipit()`."""
+        """The run in the formats of Hatchet and Pipit: `frames.hatchet()`, `frames.pipit()`."""
         from tisim.analysis.timeline.frames import Frames
 
         return Frames(self.require_event_log())
 
     @property
     def plot(self) -> Plots:
-        """Pictures on axes of matplotlib: `plot.gantt()`, `breakdown()`, `matrix()`, ..."""
+        """Pictures on matplotlib axes: `plot.gantt()`, `breakdown()`, `matrix()`, ..."""
         from tisim.analysis.pictures.plots import Plots
 
         return Plots(self.require_event_log)
 
     @property
     def file_tables(self) -> FileTables:
-        """Frames of `io`: `files`, `servers`, `bandwidth` and `waits`."""
+        """Data frames of `io`: `files`, `servers`, `bandwidth` and `waits`."""
         from tisim.analysis.file_tables import FileTables
 
         return FileTables(self.io)
 
     def to_dict(self) -> ResultDict:
-        """The result as plain numbers, lists, dicts; with `breakdown` if there is an event log."""
+        """Return the result as plain numbers, lists, dicts; `breakdown` needs an event log."""
         return {**self._summary(), "ranks": [rank_row(values) for values in self._rows()]}
 
     def to_json(self) -> str:
-        """The result as JSON, numbers in full precision; `from_json` reads it."""
+        """Return the result as JSON with numbers in full precision; `from_json` reads it."""
         return "".join(self.json_pieces())
 
     def json_pieces(self) -> Iterator[str]:
-        """The text of `to_json`, a piece at a time: with a million ranks it is long."""
+        """Yield the text of `to_json` in pieces: with a million ranks it is long."""
         return json_pieces(self._summary(), COLUMNS, self._rows())
 
     def _summary(self) -> SummaryDict:
-        """The result without its ranks."""
+        """Return the result without its ranks."""
         summary: SummaryDict = {
             "tisim": self.version,
             "trace": self.trace,
@@ -434,7 +434,7 @@ class Result:
         return cast("SummaryDict", {**summary, **known})
 
     def _rows(self) -> Iterator[RankValues]:
-        """`COLUMNS` of each rank, as plain numbers and texts."""
+        """Yield `COLUMNS` of each rank, as plain numbers and texts."""
         return zip(*self._columns(), strict=True)
 
     def _columns(self) -> Iterator[Sequence[int | float | str]]:
@@ -442,11 +442,11 @@ class Result:
         return chain((range(len(self.hosts)), self.hosts), times, self._counts.values())
 
     def __eq__(self, other: object) -> bool:
-        """Equal when all numbers and texts are, the wall time included."""
+        """Return True if all numbers and texts are equal, including the wall time."""
         return self.to_dict() == other.to_dict() if isinstance(other, Result) else NotImplemented
 
     def __getstate__(self) -> dict[str, object]:
-        """The numbers and texts, without the event log, whose files belong to this process."""
+        """Return numbers and texts, without the event log, whose files belong to this process."""
         return {**self.__dict__, "_breakdown": self._summary().get("breakdown"), "event_log": None}
 
     def __repr__(self) -> str:
@@ -456,7 +456,7 @@ class Result:
 
     @property
     def title(self) -> str:
-        """The inputs of a replay, and the changes to them."""
+        """The inputs of a replay, and their changes."""
         return title_of(self.trace, self.platform, self.changes)
 
     def _repr_html_(self) -> str:

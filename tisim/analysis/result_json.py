@@ -1,4 +1,4 @@
-"""Results as JSON: what ``tisim replay --json`` writes, and what reads it."""
+"""Results as JSON: the format of ``tisim replay --json``, and its reader."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from tisim.kernel.steady import SteadyDict
 from tisim.support.reading import parse_json, read_text
 from tisim.support.shapes import misfit
 
-#: The columns of seconds.
+#: Columns in seconds.
 TimeName = Literal["finish", "compute", "communication", "other"]
-#: The columns of numbers of things.
+#: Columns of counts.
 CountName = Literal["actions", "bytes_sent", "messages_sent"]
 COUNTS: tuple[CountName, ...] = ("actions", "bytes_sent", "messages_sent")
-#: The columns of seconds that the core measures.
+#: Columns in seconds that the core measures.
 MEASURED_TIMES: tuple[TimeName, ...] = ("finish", "compute", "other")
 
-# Ranks that become text at once.
+# Number of ranks converted to text at once.
 _RANKS_AT_ONCE = 4096
 
 
 class RankBuffer(Protocol):
-    """One number a rank, as the core or numpy has it."""
+    """One number per rank, provided by the core or numpy."""
 
     def tobytes(self) -> bytes: ...
 
@@ -56,8 +56,8 @@ RankValues = tuple[int, str, float, float, float, float, int, int, int]
 class JitterDict(TypedDict):
     """The replays of one trace with several seeds."""
 
-    start: float  # each rank starts up to so many seconds later
-    size: float  # each message moves up to this part of its bytes more or less
+    start: float  # maximum delay of a rank's start, in seconds
+    size: float  # maximum relative change of a message's size
     seeds: list[int]
     times: list[float]  # simulated seconds with each seed
 
@@ -71,7 +71,7 @@ class KindDict(TypedDict):
 
 
 class WaitDict(TypedDict):
-    """Seconds that ranks were in a wait state because of the rank `cause`."""
+    """Seconds that ranks spent in a wait state because of the rank `cause`."""
 
     state: str
     cause: int
@@ -79,7 +79,7 @@ class WaitDict(TypedDict):
 
 
 class CauseDict(TypedDict):
-    """States of a rank that waits are due to: a row of `tisim.Result.causes`."""
+    """States of a rank that cause waits: a row of `tisim.Result.causes`."""
 
     rank: int
     state: str
@@ -93,7 +93,7 @@ class CauseDict(TypedDict):
 
 
 class OutlierDict(TypedDict):
-    """A computation far longer than those like it; see `tisim.analysis.timeline.outliers`."""
+    """A computation far longer than comparable ones; see `tisim.analysis.timeline.outliers`."""
 
     rank: int
     line: int
@@ -109,7 +109,7 @@ OUTLIER_FIELDS = tuple(OutlierDict.__annotations__)
 
 
 class SlowRanksDict(TypedDict):
-    """Ranks of a host that compute `ratio` times as long as the median rank."""
+    """Ranks of a host whose computations take `ratio` times as long as the median rank's."""
 
     host: str
     ranks: list[int]
@@ -157,9 +157,9 @@ class _Optional(TypedDict, total=False):
 class SummaryDict(_Optional):
     """A result without its ranks; times in seconds.
 
-    It may have what was changed, in words by name, how far to trust it, a breakdown, the interval
-    of replays with other sets of parameters, the times of replays with other seeds, the iterations
-    that were not simulated, and what was done with files.
+    Optional parts: changes (in words by name), trust, a breakdown, the interval of replays with
+    other parameter sets, the times of replays with other seeds, the skipped iterations, and the
+    file accesses.
     """
 
     tisim: str
@@ -179,14 +179,14 @@ class ResultDict(SummaryDict):
 
 
 def rank_row(values: RankValues) -> RankRow:
-    """The values of a rank with their names."""
+    """Return the values of a rank with their names."""
     return cast("RankRow", dict(zip(COLUMNS, values, strict=True)))
 
 
 def columns_of(rows: Sequence[RankRow]) -> dict[str, RankBuffer]:
-    """The columns of a result, by name.
+    """Return the columns of a result, by name.
 
-    Raises a TypeError, ValueError or OverflowError where one has no numbers, or too large ones.
+    Raises a TypeError, ValueError or OverflowError if a value is not a number or too large.
     """
     columns: dict[str, RankBuffer] = {
         name: array("d", (row[name] for row in rows)) for name in MEASURED_TIMES
@@ -197,9 +197,9 @@ def columns_of(rows: Sequence[RankRow]) -> dict[str, RankBuffer]:
 def json_pieces(
     summary: Mapping[str, object], columns: tuple[str, ...], rows: Iterable[tuple[object, ...]]
 ) -> Iterator[str]:
-    """A result as JSON, a piece at a time: with a million ranks it is long.
+    """Yield a result as JSON in pieces: with a million ranks it is long.
 
-    The same as ``json.dumps(..., indent=1)`` would write, in a tenth of its time. `rows` are the
+    The text is that of ``json.dumps(..., indent=1)``, in a tenth of its time. `rows` contain the
     values of the `columns` of each rank; the second one is the name of its host.
     """
     yield json.dumps(summary, indent=1).removesuffix("\n}") + ',\n "ranks": ['
@@ -218,7 +218,7 @@ def json_pieces(
 
 
 def read_file(path: str | os.PathLike[str]) -> ResultDict:
-    """Read a file that ``tisim replay --json`` has written; `InputError` if it is another."""
+    """Read a file written by ``tisim replay --json``; raise `InputError` for any other file."""
     if os.fspath(path).endswith(".tir"):
         raise InputError(
             "is a run file, which 'tisim view' shows, two of them side by side; compare results of "
@@ -229,7 +229,7 @@ def read_file(path: str | os.PathLike[str]) -> ResultDict:
 
 
 def parse(text: str, path: str | os.PathLike[str] | None = None) -> ResultDict:
-    """Read the JSON of a result; the `path` where it comes from is for messages of errors."""
+    """Parse the JSON of a result; `path` is its source, for error messages."""
     result = parse_json(text, path, "; write a result with: tisim replay --json FILE ...")
     why = misfit(result, ResultDict)
     found = cast("ResultDict", result)

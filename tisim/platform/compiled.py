@@ -49,11 +49,11 @@ class CompiledPlatform(Resources):
         return self._router.zones
 
     def host_name(self, index: int) -> str:
-        """Return name of a host."""
+        """Return the name of a host."""
         return self._topology.hosts.name(index)
 
     def link_name(self, index: int) -> str:
-        """Return name of a link."""
+        """Return the name of a link."""
         return self._topology.links.name(index)
 
     def route(self, source: int, destination: int) -> tuple[array[int], float]:

@@ -181,7 +181,7 @@ class HostTable:
         self._listed: dict[str, int] = {}
         # (prefix, suffix) -> blocks with these names, with their first index
         self._numbered: dict[tuple[str, str], list[tuple[NumberedHosts, int]]] = {}
-        self._most_digits = 1  # Maximum number of digits in the name of a numbered host
+        self._most_digits = 1  # maximum number of digits in the name of a numbered host
 
     def __len__(self) -> int:
         return len(self.speeds)

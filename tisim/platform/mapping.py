@@ -28,7 +28,7 @@ class Mapping:
     # ``"random"``: cyclic over the hosts in an order drawn from the seed `number`, or from the
     # scenario's seed; ``"given"``: the placement in `deployment`.
     rule: str
-    number: int | None = None  # See `rule`; None if not given.
+    number: int | None = None  # see `rule`; None if not given
     # The placement, for ``"given"``; otherwise the source of the hosts (None: all hosts of the
     # platform in their order).
     deployment: Deployment | None = None

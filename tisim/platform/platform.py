@@ -368,7 +368,7 @@ class Platform:
             value = change_value(value, change.quantity)
         numbers, events = apply(self._topology, self._resources, self.profiles, change)
         platform = self.with_numbers(numbers, events)
-        # A further change of the same links is appended.
+        # A second change of the same links applies on top of the first.
         words = f"{self.changes.get(change.name, '')} {value}".lstrip()
         platform.changes = {**self.changes, change.name: words}
         return platform

@@ -304,7 +304,7 @@ class FileSystemSummary:
     size: float | None
 
     def lines(self) -> list[str]:
-        """Return two lines of text."""
+        """Return a description in two lines."""
         servers = f"{self.servers} server{'s' if self.servers > 1 else ''}"
         stripes = f", stripes of {format_bytes(self.stripe)} on {self.count}"
         rate = f", {self.metadata_rate:,.0f} operations/s" if self.metadata_rate else ""
@@ -418,7 +418,7 @@ def _least_cut(edges: _Edges) -> float | None:
     finite = edges.capacities[np.isfinite(edges.capacities)]
     if not len(finite):
         return None
-    # No flow exceeds the capacity out of the first half; the same bounds links without a limit.
+    # No flow exceeds the sum of the finite capacities, which replaces the infinite ones.
     most = finite.sum()
     unit = max(float(most) / _LARGEST_FLOW, float(finite.min()) / _RESOLUTION)
     whole = np.minimum(np.rint(edges.capacities / unit), np.floor(most / unit)).astype(np.int32)

@@ -1,7 +1,7 @@
 """The differences between two results, and the reasons for them.
 
-`read_result` reads what ``tisim replay --json`` wrote, `compare` puts two of them beside each other
-(`comparison.py` has the numbers, what differs, and the sentences that explain it).
+`read_result` reads the output of ``tisim replay --json``; `compare` compares two results
+(`comparison.py` contains the numbers, the differences, and the sentences that explain them).
 """
 
 from tisim.analysis.compare.comparison import Comparison, Difference, RankDifference, compare

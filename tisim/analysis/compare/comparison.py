@@ -1,4 +1,4 @@
-"""Two results beside each other: the numbers that differ, and sentences that explain them."""
+"""Comparison of two results: the numbers that differ, and sentences that explain them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tisim.analysis.result_json import (
 )
 from tisim.support.quantities import format_result_time
 
-# Times nearer than this (relative) are the same: another order of additions.
+# Relative tolerance for equal times: the order of additions may differ.
 _SAME = 1e-12
 
 
@@ -31,9 +31,9 @@ class Difference:
     Attributes
     ----------
     name
-        What it is.
+        Name of the number.
     a, b
-        Its values; None where a result does not have it.
+        Its values; None if a result lacks it.
     """
 
     name: str
@@ -42,12 +42,12 @@ class Difference:
 
     @property
     def change(self) -> float:
-        """The second value less the first; a missing one counts as 0."""
+        """The second value minus the first; a missing one counts as 0."""
         return (self.b or 0.0) - (self.a or 0.0)
 
     @property
     def differs(self) -> bool:
-        """True when the values differ by more than rounding."""
+        """True if the values differ by more than rounding."""
         return not math.isclose(self.a or 0.0, self.b or 0.0, rel_tol=_SAME, abs_tol=0.0)
 
 
@@ -66,46 +66,46 @@ class RankDifference:
 
     @property
     def finish(self) -> float:
-        """The delay of the rank's end in the second result."""
+        """Delay of the rank's end in the second result."""
         return self.finish_b - self.finish_a
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two results beside each other.
+    """Two results compared.
 
     Attributes
     ----------
     simulated_time
         In seconds.
     inputs
-        Name and both values of each option, file or the like that is not the same.
+        Name and both values of each differing input, such as an option or a file.
     changes
-        The same of what was changed of the platform and the mapping, such as the bandwidth.
+        Likewise for changes of the platform and the mapping, such as the bandwidth.
     times
-        Mean over ranks of the seconds that they compute, communicate and do other things, and of
-        the time at which they end.
+        Mean over ranks of the seconds of computation, communication and other actions, and of
+        the end time.
     counts
         Ranks, actions, bytes and messages.
     ranks
-        Those that end at another time or on another host, the greatest difference first; empty
-        when the results have different numbers of ranks.
+        Ranks with a different end time or host, the greatest difference first; empty if the results
+        have different numbers of ranks.
     details
-        All other numbers in both results, such as a breakdown by kind or wait states:
-        what differs, the greatest difference first.
+        All other numbers in both results that differ, such as a breakdown by kind or wait states,
+        the greatest difference first.
     kinds, states, causes
-        Mean over ranks of the seconds in each kind of action and in each state, and of those waited
-        for each rank; what differs, the greatest difference first; empty unless both results have a
-        breakdown.
+        Mean over ranks of the seconds in each kind of action, in each state, and of waiting for
+        each rank; only differing ones, the greatest difference first; empty unless both results
+        have a breakdown.
     without_breakdown
-        The one result, ``a`` or ``b``, that has no breakdown where the other has one; else empty.
+        The result, ``a`` or ``b``, that lacks a breakdown while the other has one; else empty.
     trust
         How far to trust each of the results.
     reasons
-        What explains the difference, in words.
+        Sentences that explain the difference.
     warnings
-        What the results warn of, such as numbers of a trace that are approximate: which of the two
-        results, and the text.
+        Warnings of the results, such as approximate numbers in a trace: which result, and the
+        text.
     """
 
     simulated_time: Difference
@@ -125,7 +125,7 @@ class Comparison:
 
     @property
     def trust_text(self) -> str:
-        """How far to trust both results, once where it is the same; empty if neither says so."""
+        """How far to trust both results, once if equal; empty if neither says so."""
         a, b = self.trust
         parts = (
             [a] if a == b else [f"{name}: {trust}" for name, trust in (("a", a), ("b", b)) if trust]
@@ -134,12 +134,12 @@ class Comparison:
 
     @property
     def differing_inputs(self) -> list[tuple[str, object, object]]:
-        """The changes, and the inputs that differ."""
+        """The changes, and the differing inputs."""
         words = [(name, a or "as it is", b or "as it is") for name, a, b in self.changes]
         return [*words, *self.inputs]
 
     def to_dict(self) -> dict[str, object]:
-        """All of it as plain numbers, lists and dicts; for JSON."""
+        """Return everything as plain numbers, lists and dicts; for JSON."""
         a, b = self.simulated_time.a, self.simulated_time.b
         return {
             "simulated_time": _pair(self.simulated_time) | {"ratio": b / a if a and b else None},
@@ -166,14 +166,14 @@ def _pair(diff: Difference) -> dict[str, float | None]:
     return {"a": diff.a, "b": diff.b, "difference": diff.change}
 
 
-# Smaller parts of the difference, or else of all time, get no sentence.
+# Smaller fractions of the difference, or else of the total time, get no sentence.
 _BREAKDOWN_PART = 0.05
-_MOST_SENTENCES = 2  # sentences of a kind
+_MOST_SENTENCES = 2  # maximum number of sentences of a kind
 _MEAN = "on average over ranks"
 
 
 def breakdown_reasons(comparison: Comparison) -> Iterator[str]:
-    """Sentences on kinds of action, states and ranks that take longer in one result."""
+    """Yield sentences on kinds of action, states and ranks that take longer in one result."""
     finish = comparison.times[-1]
     least = _BREAKDOWN_PART * abs(finish.change if finish.differs else finish.a or 0.0)
 
@@ -196,16 +196,16 @@ def breakdown_reasons(comparison: Comparison) -> Iterator[str]:
         )
 
 
-# Smaller parts of a difference get no sentence.
+# Smaller fractions of a difference get no sentence.
 _PART = 0.005
-# More inputs that differ than this are counted and not named.
+# If more inputs differ, they are counted instead of named.
 _FEW = 3
 _WIDEST = 40
 _VERBS = {"compute": "compute", "communication": "communication", "other": "other actions"}
 
 
 def find_reasons(comparison: Comparison) -> tuple[str, ...]:
-    """Sentences that explain the difference, the most important one first."""
+    """Return sentences that explain the difference, the most important one first."""
     return (
         *_programs(comparison),
         *_verdict(comparison),
@@ -219,7 +219,7 @@ def find_reasons(comparison: Comparison) -> tuple[str, ...]:
 
 
 def _programs(comparison: Comparison) -> Iterator[str]:
-    """A sentence if these are replays of different programs."""
+    """Yield a sentence if the results are replays of different programs."""
     ranks, actions = comparison.counts[0], comparison.counts[1]
     if ranks.differs or actions.differs:
         of_a, of_b = (
@@ -233,7 +233,7 @@ def _programs(comparison: Comparison) -> Iterator[str]:
 
 
 def _changes(comparison: Comparison) -> Iterator[str]:
-    """The changes to the machine in one result and not in the other."""
+    """Yield the changes to the machine in only one of the results."""
     for which, place in (("a", 1), ("b", 2)):
         words = [f"{row[0]} {row[place]}" for row in comparison.changes if row[place] is not None]
         if words:
@@ -241,7 +241,7 @@ def _changes(comparison: Comparison) -> Iterator[str]:
 
 
 def headline(comparison: Comparison) -> str:
-    """The difference in a sentence: by how much, what was changed, and what most of it is."""
+    """Return the difference in a sentence: amount, changes, and largest contribution."""
     parts = [*_programs(comparison), next(_verdict(comparison)), *_changes(comparison)]
     causes = comparison.states or comparison.times[:-1]
     most = max(causes, key=lambda diff: abs(diff.change))
@@ -268,7 +268,7 @@ def _verdict(comparison: Comparison) -> Iterator[str]:
 
 
 def _where(comparison: Comparison) -> Iterator[str]:
-    """The shares of computing and communicating, over all ranks."""
+    """Yield the contributions of computation and communication, over all ranks."""
     *parts, finish = comparison.times
     if not finish.differs:
         if any(_matters(part, finish) for part in parts):
@@ -292,7 +292,7 @@ def _matters(part: Difference, whole: Difference) -> bool:
 
 
 def _work(comparison: Comparison) -> Iterator[str]:
-    """Differences in the work that is done."""
+    """Yield differences in the work done."""
     counts = {row.name: row for row in comparison.counts}
     if counts["ranks"].differs or counts["actions"].differs:
         return
@@ -326,7 +326,7 @@ def _machine(comparison: Comparison) -> Iterator[str]:
 
 
 def _details(comparison: Comparison) -> Iterator[str]:
-    """The greatest difference of what only some results have, such as a kind of waiting."""
+    """Yield the greatest difference in optional numbers, such as a kind of waiting."""
     times = [diff for diff in comparison.details if _is_time(diff)]
     if times:
         first = times[0]
@@ -334,9 +334,9 @@ def _details(comparison: Comparison) -> Iterator[str]:
 
 
 def _is_time(diff: Difference) -> bool:
-    """True for a number that can be part of the seconds that ranks spend.
+    """Return True for a number that can be part of the seconds that ranks spend.
 
-    Seeds, skipped iterations and intervals are not: they say how the time was found.
+    Seeds, skipped iterations and intervals are not: they describe how the time was computed.
     """
     if diff.name.partition(":")[0] in ("jitter", "steady", "uncertainty"):
         return False
@@ -346,33 +346,33 @@ def _is_time(diff: Difference) -> bool:
 
 
 def shorten(value: object) -> str:
-    """A value of an option, cut if it is long."""
+    """Return the value of an option, shortened if it is long."""
     text = "not set" if value is None else str(value)
     return text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."
 
 
 def breakdown_of(result: ResultDict) -> BreakdownDict | None:
-    """The breakdown of a result that has one (`tisim replay --breakdown`)."""
+    """Return the breakdown of a result (`tisim replay --breakdown`), or None."""
     breakdown = result.get("breakdown")
     known = isinstance(breakdown, Mapping) and {"states", "kinds", "waits"} <= breakdown.keys()
     return breakdown if known else None
 
 
 def state_times(result: ResultDict) -> dict[str, float]:
-    """Seconds in each state, mean over ranks; empty without a breakdown."""
+    """Return the seconds in each state, mean over ranks; empty without a breakdown."""
     breakdown = breakdown_of(result)
     return _means(result, breakdown["states"]) if breakdown else {}
 
 
 def kind_times(result: ResultDict) -> dict[str, float]:
-    """Seconds in each kind of action, mean over ranks; empty without a breakdown."""
+    """Return the seconds in each kind of action, mean over ranks; empty without a breakdown."""
     breakdown = breakdown_of(result)
     kinds = breakdown["kinds"] if breakdown else {}
     return _means(result, {kind: of["seconds"] for kind, of in kinds.items()})
 
 
 def wait_times(result: ResultDict) -> dict[str, float]:
-    """Seconds waited for each rank, mean over ranks; empty without a breakdown."""
+    """Return the seconds of waiting for each rank, mean over ranks; empty without a breakdown."""
     breakdown = breakdown_of(result)
     sums: dict[str, float] = {}
     for wait in breakdown["waits"] if breakdown else ():
@@ -386,7 +386,7 @@ def _means(result: ResultDict, seconds: Mapping[str, float]) -> dict[str, float]
     return {name: value / ranks for name, value in seconds.items()}
 
 
-# Keys of a result that are compared one by one; all others are compared as plain numbers.
+# Keys of a result that are compared individually; all others are compared as plain numbers.
 _KNOWN = {
     *("tisim", "simulated_time", "actions", "wall_time", "config", "ranks", "warnings"),
     *("changes", "trust"),
@@ -404,7 +404,7 @@ def compare(a: Comparable, b: Comparable) -> Comparison:
     Parameters
     ----------
     a, b
-        Results, what `Result.to_dict` gives, or names of files of ``tisim replay --json``.
+        Results, outputs of `Result.to_dict`, or names of files of ``tisim replay --json``.
 
     Returns
     -------
@@ -442,7 +442,7 @@ def _as_dict(result: Comparable) -> ResultDict:
 
 
 def _warnings(a: ResultDict, b: ResultDict) -> Iterator[tuple[str, str]]:
-    """The warnings of both results, such as approximate numbers in a trace."""
+    """Yield the warnings of both results, such as approximate numbers in a trace."""
     of_a, of_b = ([str(text) for text in given.get("warnings", ())] for given in (a, b))
     for text in dict.fromkeys((*of_a, *of_b)):
         yield ("both" if text in of_a and text in of_b else "a" if text in of_a else "b"), text
@@ -457,7 +457,7 @@ def _mean(rows: _Rows, name: TimeName) -> float:
 
 
 def _inputs(a: ResultDict, b: ResultDict) -> Iterator[tuple[str, object, object]]:
-    """Inputs that differ: texts such as names of files, and options."""
+    """Yield inputs that differ: texts such as file names, and options."""
     for key in dict.fromkeys((*a, *b)):
         text = isinstance(a.get(key, b.get(key)), str)
         if text and key not in _KNOWN and a.get(key) != b.get(key):
@@ -508,7 +508,7 @@ def _other_numbers(a: ResultDict, b: ResultDict) -> list[Difference]:
 def _differences(
     numbers_a: Mapping[str, float], numbers_b: Mapping[str, float]
 ) -> list[Difference]:
-    """Numbers that differ, the greatest difference first."""
+    """Return the numbers that differ, the greatest difference first."""
     diffs = [
         Difference(name, numbers_a.get(name), numbers_b.get(name))
         for name in dict.fromkeys((*numbers_a, *numbers_b))
@@ -517,7 +517,7 @@ def _differences(
 
 
 def _numbers(result: ResultDict) -> Iterator[tuple[str, float]]:
-    """The numbers of a result that have no place of their own, by their paths."""
+    """Yield the numbers of a result without a field of their own, by path."""
     for key, value in result.items():
         if key not in _KNOWN and not (key == "breakdown" and breakdown_of(result)):
             yield from _leaves(key, value)
@@ -545,7 +545,7 @@ def _leaves(path: str, value: object) -> Iterator[tuple[str, float]]:
 
 
 def _label(row: object, place: int) -> str:
-    """The identity of a row of a list: its texts and its rank, or else its place."""
+    """Return the identity of a row of a list: its texts and rank, or else its index."""
     if isinstance(row, Mapping):
         words = [str(v) if isinstance(v, str) else f"rank {v}" for v in _labels(row).values()]
         if words:

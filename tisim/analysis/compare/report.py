@@ -1,4 +1,4 @@
-"""A page that shows how two results differ."""
+"""A page that shows the differences between two results."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from tisim.support.quantities import (
 )
 
 _BARS, _RANKS, _DETAILS = 12, 1000, 200
-# States of a waterfall at most, and the part of the difference that each has at least.
+# Maximum number of states in a waterfall, and minimum fraction of the difference of each.
 _STEPS, _SHOWN_PART = 8, 0.005
-# A smaller part of the time comes from adding it up in another order.
+# Smaller fractions of the time are rounding errors from another order of additions.
 _ROUNDING = 1e-6
 _NAMES = {
     "compute": "compute, mean over ranks",
@@ -42,12 +42,12 @@ _NAMES = {
 def write_comparison_report(
     comparison: Comparison, path: str | os.PathLike[str], *, a: str = "a", b: str = "b"
 ) -> None:
-    """Write one self-contained page: by how much two results differ, where, and why.
+    """Write one self-contained page: how much two results differ, where, and why.
 
     Parameters
     ----------
     comparison
-        The two results beside each other.
+        The two results compared.
     path
         File whose suffix is ``.html``.
     a, b
@@ -56,7 +56,7 @@ def write_comparison_report(
     Raises
     ------
     InputError
-        If the suffix is another, or the file cannot be written.
+        If the suffix is wrong, or the file cannot be written.
     """
     check_report(path)
     first = f"<p><b>{escape(headline(comparison))}</b></p>"
@@ -89,7 +89,7 @@ def write_comparison_report(
 
 
 def _waterfall(comparison: Comparison) -> str:
-    """How the time of a becomes that of b, state by state, or else by compute and communication."""
+    """Draw how the time of a becomes that of b, by state, or else by compute and communication."""
     time = comparison.simulated_time
     causes = sorted(comparison.states or comparison.times[:-1], key=lambda diff: -abs(diff.change))
     least = _SHOWN_PART * abs(time.change)
@@ -150,7 +150,7 @@ def _plain(value: float) -> str:
 
 
 def _bars(caption: str, differences: Sequence[Difference]) -> str:
-    """The largest differences in time as bars; nothing if there is none."""
+    """Draw the largest time differences as bars; return "" if there are none."""
     shown = differences[:_BARS]
     if not shown:
         return ""
@@ -166,7 +166,7 @@ def _bars(caption: str, differences: Sequence[Difference]) -> str:
 
 
 def _ranks(ranks: Sequence[RankDifference]) -> str:
-    """The difference of each rank's end, as points over the ranks, and as a table."""
+    """Show the difference of each rank's end as points over ranks and as a table."""
     points = [(float(rank.rank), rank.finish, rank.finish, rank.finish) for rank in ranks]
     points.sort()
     if len(points) > 4 * _RANKS:

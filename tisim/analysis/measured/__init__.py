@@ -1,4 +1,4 @@
-"""Measured runs as run files: what real ranks did, with messages and wait states."""
+"""Measured runs as run files: the calls of real ranks, with messages and wait states."""
 
 from tisim.analysis.measured.calls import MeasuredCalls as MeasuredCalls
 from tisim.analysis.measured.calls import read_calls as read_calls

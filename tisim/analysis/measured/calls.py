@@ -1,7 +1,7 @@
-"""The calls of a measured run: what ranks did, when, and which send each receive gets.
+"""The calls of a measured run, their times, and the send that matches each receive.
 
-MPI matches messages in the order in which they are sent and received, whatever the machine. So a
-replay on any platform tells which calls belong together; its times are not used.
+MPI matches messages in the order in which they are sent and received, whatever the machine.
+Therefore a replay on any platform tells which calls match; its times are not used.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _COLUMNS = {"rank": "i4", "start": "f8", "end": "f8", "line": "i8"}
 
 @dataclass(frozen=True)
 class MeasuredCalls:
-    """Calls of a rank in the order of their lines; several of one line count as one.
+    """Calls of a rank in the order of their lines; several calls of one line are merged.
 
-    Times are seconds on a clock of all ranks.
+    Times are seconds on a clock shared by all ranks.
     """
 
     line: NDArray[np.int64]
@@ -35,7 +35,7 @@ class MeasuredCalls:
     def of_lines(
         cls, line: NDArray[np.int64], start: NDArray[np.float64], end: NDArray[np.float64]
     ) -> MeasuredCalls:
-        """The calls of a rank, from all that was measured of its lines."""
+        """Return the calls of a rank from all measurements of its lines."""
         order = np.argsort(line, kind="stable")
         line, start, end = line[order], start[order], end[order]
         if not len(line):
@@ -45,10 +45,10 @@ class MeasuredCalls:
 
 
 def read_calls(path: str | os.PathLike[str], ranks: int) -> Iterator[tuple[int, MeasuredCalls]]:
-    """The calls of each rank, from a table that ``tisim execute --timeline`` wrote.
+    """Yield the calls of each rank from a table written by ``tisim execute --timeline``.
 
-    The CSV file has the columns ``rank``, ``start``, ``end`` (s) and ``line``; any other file is an
-    `InputError`.
+    The CSV file has the columns ``rank``, ``start``, ``end`` (s) and ``line``; any other file
+    raises an `InputError`.
     """
     import pandas as pd
 
@@ -68,7 +68,7 @@ def read_calls(path: str | os.PathLike[str], ranks: int) -> Iterator[tuple[int, 
 
 _SENDS = names_of_kinds("send", "exchange")
 _RECEIVES = names_of_kinds("receive", "exchange")
-# Sends do not wait for receives; calls take time, so that those of a rank follow one another.
+# Sends do not wait for receives; calls take time, so that those of a rank are ordered.
 _OPTIONS = {
     "smpi/async-small-thresh": "0",
     "smpi/send-is-detached-thresh": str(1 << 60),
@@ -80,12 +80,12 @@ _OPTIONS = {
 
 @dataclass(frozen=True)
 class Actions:
-    """The actions of all ranks, those of a rank one after another, and who sends to whom.
+    """The actions of all ranks, rank by rank, and their messages.
 
-    `first` has the first of the `rows` of each rank, and their number. `messages` are those whose
-    two actions are known: the rows `send` and `receive`. `unmatched` others are between pairs of
-    ranks whose calls could not be counted off. `start` and `end` are the seconds of each action in
-    the real run, NaN until they are known.
+    `first` contains the index of each rank's first row, and the number of `rows`. `messages` are
+    those whose two actions are known: the rows `send` and `receive`. `unmatched` is the number of
+    other messages, between pairs of ranks with different numbers of calls. `start` and `end` are
+    the seconds of each action in the real run, NaN until they are known.
     """
 
     rows: NDArray[np.void]
@@ -100,11 +100,11 @@ class Actions:
 
 
 def actions_of(trace: Trace) -> Actions:
-    """The actions of a trace and their messages, from a replay of it."""
+    """Return the actions of a trace and their messages, from a replay of the trace."""
     from tisim.platform import new
     from tisim.simulation.replay import replay
 
-    # Receives from any source take what they took in the recorded run, where that is known.
+    # Receives from any source take the recorded source, if known.
     sources = "matched" if trace.core.has_matched_sources else "any"
     result = replay(
         trace,
@@ -135,10 +135,10 @@ def _matched(
     ends: tuple[NDArray[np.int32], NDArray[np.int32]],
     posted: NDArray[np.float64],
 ) -> NDArray[np.intp]:
-    """The row of one end of each message, -1: unknown. `ends`: this end, and the other.
+    """Return the row of one end of each message, -1 if unknown. `ends`: this end, and the other.
 
-    Messages of a pair of ranks are counted off. Those that remain, of receives from any source and
-    of calls that send to one rank and receive from another, are counted off by rank.
+    Messages of a pair of ranks are matched by order. The rest, of receives from any source and of
+    calls that send to one rank and receive from another, are matched by order per rank.
     """
     found = np.full(len(posted), -1, np.intp)
     ranks = int(rows["rank"].max(initial=0)) + 1
@@ -158,7 +158,7 @@ def _count_off(
     message_keys: NDArray[np.int64],
     posted: NDArray[np.float64],
 ) -> None:
-    """Give rows to the messages without one that are as many of one key as there are rows."""
+    """Assign rows to unassigned messages, for keys with as many messages as rows."""
     missing = np.flatnonzero(found < 0)
     missing = missing[np.lexsort((posted[missing], message_keys[missing]))]
     places, keys = (column[np.argsort(keys, kind="stable")] for column in (places, keys))

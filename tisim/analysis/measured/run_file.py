@@ -18,29 +18,29 @@ from tisim.analysis.timeline.run_file.writer import RunDescription, RunFileWrite
 from tisim.errors import InputError
 from tisim.traces import Trace
 
-# The name of all hosts of a measured run.
+# Host name used for all ranks of a measured run.
 _HOST = "a host that was not recorded"
 
 
 @dataclass(frozen=True)
 class MeasuredRun:
-    """Numbers of calls with a time, and of messages that are left out: an end is unknown."""
+    """Number of calls with a time, and of messages omitted because an end is unknown."""
 
     calls: int
     unmatched: int
 
 
 def is_run_file(path: str | os.PathLike[str] | None) -> bool:
-    """True when a timeline is to be a run file."""
+    """Return True if a timeline is to be a run file."""
     return path is not None and Path(path).suffix == SUFFIX
 
 
 def write_measured_run(
     trace: Trace, calls: Iterable[tuple[int, MeasuredCalls]], path: str | os.PathLike[str]
 ) -> MeasuredRun:
-    """Write a run file of a real run, of what the ranks did and the times of their calls.
+    """Write a run file of a real run, from the actions of its trace and the times of its calls.
 
-    It appears when it is whole; when no call has a time, that is an `InputError`.
+    The file appears when it is complete; an `InputError` is raised if no call has a time.
     """
     writer = RunFileWriter(Path(path), trace.ranks)
     try:
@@ -60,7 +60,7 @@ def write_measured_run(
 
 
 def _place(actions: Actions, rank: int, calls: MeasuredCalls) -> int:
-    """Give the actions of a rank the times of their calls; returns how many have one."""
+    """Assign the times of calls to the actions of a rank; return the number assigned."""
     first, last = actions.first[rank], actions.first[rank + 1]
     line = actions.rows["line"][first:last].astype(np.int64)
     place = np.searchsorted(line, calls.line)
@@ -72,15 +72,15 @@ def _place(actions: Actions, rank: int, calls: MeasuredCalls) -> int:
 
 
 def _fill(actions: Actions, part: slice, zero: float) -> None:
-    """Times of the actions of a rank that were not measured, in place.
+    """Fill in the times of a rank's actions that were not measured, in place.
 
-    A computation lasts from the call before to the next one. Other actions take no time. The clock
-    begins with the first call of all ranks.
+    A computation lasts from the previous call to the next one. Other actions take no time. Time 0
+    is the first call of all ranks.
     """
     own, until = actions.start[part], actions.end[part]
     own -= zero
     until -= zero
-    # A call begins after the end of the one before.
+    # A call starts after the end of the previous one.
     known = np.flatnonzero(~np.isnan(own))
     until[known] = np.maximum.accumulate(np.maximum(until[known], own[known]))
     own[known[1:]] = np.maximum(own[known[1:]], until[known[:-1]])
@@ -90,7 +90,7 @@ def _fill(actions: Actions, part: slice, zero: float) -> None:
     following = np.minimum.accumulate(following[::-1])[::-1]
     following = np.where(np.isinf(following), ended, following)
     computes = missing & (actions.kinds[part] == "compute")
-    # The first of several computations in a row has all of the time.
+    # The first of several consecutive computations gets all of the time.
     again = computes & np.append(False, missing[:-1] & computes[:-1])
     own[missing] = ended[missing]
     until[missing] = ended[missing]
@@ -131,7 +131,7 @@ def _write(writer: RunFileWriter, trace: Trace, actions: Actions, waits: Waits) 
 
 
 def _states(actions: Actions, waits: Waits, row_type: np.dtype[np.void]) -> NDArray[np.void]:
-    """The time of each rank without gaps: before each action, its wait, and the rest of it."""
+    """Return each rank's time without gaps: before each action, its wait, and its remainder."""
     start, end = actions.start, actions.end
     count = len(start)
     before = np.append(0.0, end[:-1])
@@ -156,7 +156,7 @@ def _states(actions: Actions, waits: Waits, row_type: np.dtype[np.void]) -> NDAr
     parts["kind"][:, 0] = kind_names().index("compute")
     parts["peer"][:, :2] = -1
     parts["bytes"][:, :2] = -1
-    # A transfer begins when the other side has called, or with the call.
+    # A transfer starts when the other side has called, or at the start of the call.
     parts["started"] = -1.0
     parts["started"][:, 2] = until
     parts["receives"][:, 2] = waits.state != STATES.index("late receiver")

@@ -1,9 +1,9 @@
-"""Wait states of a real run: who called so late that others had to wait.
+"""Wait states of a real run: which ranks called late and made others wait.
 
-The definitions are those of `docs/results.md`, which are Scalasca's: a receive waits for its sender
-until that has called, a collective for the rank that calls last. When a message arrived was not
-measured, only when the receiver went on. What a call takes beyond its wait is `transfer`, or
-`overhead` where it does not wait.
+The definitions are those of `docs/results.md`, which are Scalasca's: a receive waits until its
+sender has called, a collective until the last rank has called. Arrival times of messages are not
+measured, only when the receiver continued. The rest of a call after its wait is `transfer`, or
+`overhead` if it does not wait.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BLOCKING_SENDS = names_of_kinds("send", blocks=True)
 _POSTED_SENDS = names_of_kinds("send", makes_request=True)
 _COMPLETING = names_of_kinds(*(f"complete_{of}" for of in ("one", "last", "all", "any", "some")))
 _COMPUTING = ("compute", "sleep")
-# The wait state of each collective in which it is known whom a rank waits for.
+# The wait state of each collective in which the awaited rank is known.
 _COLLECTIVES = {name: state for name, state in collective_waits().items() if state != "early scan"}
 
 
@@ -29,10 +29,10 @@ _COLLECTIVES = {name: state for name, state in collective_waits().items() if sta
 class Waits:
     """The wait of each action.
 
-    `until` is the end of the wait in seconds (NaN: no wait) and `state` its wait state, a place in
-    `STATES`; `rest` is the state of the rest of the call; `cause` the rank that was late, `peer`
-    and `bytes` those of the message that the call received last (-1: none). `arrived` has the time
-    at which the receiver of each message went on (NaN: unknown).
+    `until` is the end of the wait in seconds (NaN: no wait) and `state` its wait state, an index
+    in `STATES`; `rest` is the state of the rest of the call; `cause` the late rank; `peer` and
+    `bytes` those of the last message received by the call (-1: none). `arrived` is the time at
+    which the receiver of each message continued (NaN: unknown).
     """
 
     until: NDArray[np.float64]
@@ -45,7 +45,7 @@ class Waits:
 
 
 def waits_of(actions: Actions) -> Waits:
-    """The wait states of a run whose actions all have times."""
+    """Return the wait states of a run whose actions all have times."""
     count = len(actions.rows)
     rest = np.full(count, STATES.index("overhead"), np.uint8)
     for kind in _COMPUTING:
@@ -66,11 +66,11 @@ def waits_of(actions: Actions) -> Waits:
 
 
 def _receivers(waits: Waits, actions: Actions) -> None:
-    """Calls that complete receives wait until the last of the senders has called."""
+    """Set the waits of calls that complete receives: until the last of the senders has called."""
     start, end = actions.start, actions.end
     completed = _completions(actions)
     known = np.flatnonzero(completed >= 0)
-    # The last sender of a call comes last, and stays.
+    # The last sender of a call is assigned last and therefore remains.
     known = known[np.argsort(start[actions.send[known]], kind="stable")]
     call, sent = completed[known], start[actions.send[known]]
     waits.arrived[known] = end[call]
@@ -85,10 +85,10 @@ def _receivers(waits: Waits, actions: Actions) -> None:
 
 
 def _completions(actions: Actions) -> NDArray[np.intp]:
-    """The call that completes each receive, -1: unknown.
+    """Return the call that completes each receive, -1 if unknown.
 
-    A blocking receive is its own. Of others the trace is not asked which request is whose: a wait
-    for one takes the oldest from that rank, a call for several all that have been sent by its end.
+    A blocking receive completes itself. For others the requests in the trace are not consulted: a
+    wait for one takes the oldest from that rank, a call for several all sent by its end.
     """
     kinds, end = actions.kinds, actions.end
     completed = actions.receive.copy()
@@ -99,7 +99,7 @@ def _completions(actions: Actions) -> NDArray[np.intp]:
     wanted = np.flatnonzero(is_send | np.isin(kinds, ["irecv", *_COMPLETING]))
     rank, peers = actions.rows["rank"], actions.rows["peer"]
     sent, source = actions.start[actions.send], actions.messages["source"]
-    # Incomplete receives of the rank at hand, and the number of its sends, by the other rank.
+    # Incomplete receives of the current rank, and the number of its sends, by peer.
     pending: dict[int, deque[int]] = {}
     sends: dict[int, int] = {}
     before = -1
@@ -126,7 +126,7 @@ def _completions(actions: Actions) -> NDArray[np.intp]:
 
 
 def _senders(waits: Waits, actions: Actions) -> None:
-    """A blocking send that lasts until its receive is posted, and longer, waited for it."""
+    """Set the waits of blocking sends that last beyond the posting of their receive."""
     start, end = actions.start, actions.end
     call, posted = actions.send, start[actions.receive]
     late = (
@@ -143,7 +143,7 @@ def _senders(waits: Waits, actions: Actions) -> None:
 
 
 def _collectives(waits: Waits, actions: Actions) -> None:
-    """In collectives of all ranks, ranks wait for the last of those that they need."""
+    """Set the waits in collectives of all ranks: until the last rank that each one needs."""
     start, end = actions.start, actions.end
     ranks = len(actions.first) - 1
     is_one = np.isin(actions.kinds, [*_COLLECTIVES])

@@ -1,4 +1,4 @@
-"""Pictures of the event log of a replay: files, and axes of matplotlib."""
+"""Pictures of a replay's event log: files, and matplotlib axes."""
 
 from tisim.analysis.pictures.gantt_file import draw_gantt
 

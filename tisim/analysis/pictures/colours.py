@@ -1,7 +1,7 @@
 """The colours of states, in all pictures and pages.
 
 Hues after Okabe and Ito's palette for colour-blind readers (Color Universal Design, 2008). Each
-state has a lightness of its own, so that they differ in grey too.
+state has its own lightness, so that they also differ in greyscale.
 """
 
 from __future__ import annotations
@@ -44,5 +44,5 @@ MEANINGS = {
 
 
 def rgb(colour: str) -> tuple[int, int, int]:
-    """Red, green and blue of a colour such as ``#0170A9``, 0 to 255."""
+    """Return red, green and blue of a colour such as ``#0170A9``, 0 to 255."""
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)

@@ -1,4 +1,4 @@
-"""A Gantt chart on axes of matplotlib."""
+"""A Gantt chart on matplotlib axes."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """Ranks in groups of `size` consecutive ones; the last group may have fewer."""
+    """Groups of `size` consecutive ranks; the last group may be smaller."""
 
     ranks: int
     size: int
 
     @classmethod
     def at_most(cls, ranks: int, most: int) -> Lanes:
-        """At most `most` lanes, of 1, 2, 5, 10, 20, ... ranks."""
+        """Return at most `most` lanes, of 1, 2, 5, 10, 20, ... ranks."""
         return cls(ranks, next(size for size in _round_numbers() if size * most >= ranks))
 
     @property
@@ -49,7 +49,7 @@ class Lanes:
         return np.bincount(self.groups, minlength=self.count)
 
     def label(self, lane: int) -> str:
-        """The rank of a lane, or its first and last: ``3``, ``100-199``."""
+        """Return the rank of a lane, or its first and last: ``3``, ``100-199``."""
         first = lane * self.size
         last = min(first + self.size, self.ranks) - 1
         return str(first) if first == last else f"{first}-{last}"
@@ -62,26 +62,26 @@ def _round_numbers() -> Iterator[int]:
 
 
 def longest_awaited(messages: NDArray[np.void], most: int) -> NDArray[np.void]:
-    """At most `most` messages that have arrived, those first that were waited for longest."""
+    """Return at most `most` messages that have arrived, in descending order of waiting time."""
     arrived, received = messages["arrived"], messages["received"]
     waited = np.where((arrived >= 0) & (received >= 0), arrived - received, 0.0)
     first: NDArray[np.void] = messages[np.argsort(-waited, kind="stable")[:most]]
     return first[first["arrived"] >= 0]
 
 
-# With more lanes they cannot be distinguished, more bars are narrower than a pixel, and more arrows
-# hide the bars. Of more messages than `_ARROWS`, those that were waited for longest are drawn.
+# More lanes cannot be distinguished, more bars are narrower than a pixel, and more arrows hide the
+# bars. If there are more than `_ARROWS` messages, the `_AWAITED` longest-awaited ones are drawn.
 _LANES = 64
 BARS = 2500
 _ARROWS = 200
 _AWAITED = 40
 # Resolution of a chart of shares: columns over the time, rows over the height of all lanes.
 _COLUMNS, _ROWS = 1200, 640
-_BAR = 0.86  # of a lane's height
+_BAR = 0.86  # fraction of a lane's height
 
 
 class GanttChart:
-    """Ranks in lanes, over a part of the time from `begin` to `end`, in seconds."""
+    """Ranks in lanes, over the interval from `begin` to `end`, in seconds."""
 
     def __init__(self, log: EventLog, begin: float, end: float) -> None:
         self.lanes = Lanes.at_most(log.run.ranks, _LANES)
@@ -90,7 +90,7 @@ class GanttChart:
         self._unit, self._factor = unit_of_time(end)
 
     def draw(self, axes: Axes, *, titled: bool = True) -> str:
-        """Draw it; how to read what was drawn."""
+        """Draw the chart and return a text on how to read it."""
         bars = self._bars()
         states = self._draw_shares(axes) if bars is None else self._draw_bars(axes, bars)
         self._frame_lanes(axes)
@@ -101,7 +101,7 @@ class GanttChart:
         return f"{states} {messages}{shares}"
 
     def draw_overview(self, axes: Axes, part: GanttChart) -> None:
-        """Draw it without its messages, and a frame around a part of it."""
+        """Draw the chart without messages, and a frame around the interval of another one."""
         self._draw_shares(axes)
         self._frame_lanes(axes)
         self._label_axes(axes, titled=True)
@@ -116,7 +116,7 @@ class GanttChart:
         )
 
     def legend(self) -> list[Patch]:
-        """The states that occur, with their parts of all time."""
+        """Return the states that occur, with their shares of all time."""
         from matplotlib.patches import Patch
 
         spent = self._log.breakdown.by_rank.sum()
@@ -133,7 +133,7 @@ class GanttChart:
         ]
 
     def _label_axes(self, axes: Axes, *, titled: bool) -> None:
-        """Title, axes and ticks."""
+        """Set title, axes and ticks."""
         lanes, run = self.lanes, self._log.run
         unit, factor = unit_of_time(run.end)
         if titled:
@@ -149,7 +149,7 @@ class GanttChart:
         axes.spines[["top", "right"]].set_visible(False)
 
     def _bars(self) -> NDArray[np.void] | None:
-        """The states to draw one by one, unless they are too many."""
+        """Return the states to draw individually; None if there are too many."""
         whole = self._begin == 0 and self._end == self._log.run.end
         if self.lanes.size > 1 or (whole and self._log.store.count("states") > BARS):
             return None
@@ -172,12 +172,12 @@ class GanttChart:
         return "Each bar is what a rank is doing."
 
     def _draw_shares(self, axes: Axes) -> str:
-        """In each column of each lane the shares of the time that its ranks spend in each state."""
+        """Draw, for each column and lane, the share of time that its ranks spend in each state."""
         lanes, columns = self.lanes, _COLUMNS
         image = share_image(self._log, lanes, self._begin, self._end)
         left, right = self._begin * self._factor, self._end * self._factor
         axes.imshow(
-            image.reshape(-1, columns, 3),  # the lanes one below the other
+            image.reshape(-1, columns, 3),  # lanes one below the other
             extent=(left, right, lanes.count - 0.5, -0.5),
             aspect="auto",
             interpolation="nearest",
@@ -190,7 +190,7 @@ class GanttChart:
         )
 
     def _frame_lanes(self, axes: Axes) -> None:
-        """A thin line around each lane, from 0 to the end of its last rank."""
+        """Draw a thin frame around each lane, from 0 to the end of its last rank."""
         from matplotlib.collections import PolyCollection
 
         lanes = self.lanes
@@ -201,7 +201,7 @@ class GanttChart:
         axes.add_collection(frames)
 
     def _draw_messages(self, axes: Axes) -> str:
-        """Messages as arrows, or some of them."""
+        """Draw messages as arrows, or some of them."""
         rows = self._log.store.read("messages")
         if self._begin > 0 or self._end < self._log.run.end:
             rows = rows[(rows["arrived"] >= self._begin) & (rows["started"] <= self._end)]
@@ -222,14 +222,14 @@ class GanttChart:
         return f"Arrows: the {len(rows):,} of {count:,} messages that were waited for longest."
 
     def _height(self, rank: int) -> float:
-        """The place of a rank on the axis of lanes."""
+        """Return the position of a rank on the lane axis."""
         return float((rank + 0.5) / self.lanes.size - 0.5)
 
 
 def _rectangles(
     start: NDArray[np.float64], end: NDArray[np.float64], lane: NDArray[np.int_]
 ) -> list[NDArray[np.float64]]:
-    """The corners of bars, each of shape (4, 2)."""
+    """Return the corners of bars, each of shape (4, 2)."""
     low, high = lane - _BAR / 2, lane + _BAR / 2
     x = np.stack([start, end, end, start], axis=1)
     y = np.stack([low, low, high, high], axis=1)
@@ -237,9 +237,9 @@ def _rectangles(
 
 
 def share_image(log: EventLog, lanes: Lanes, begin: float, end: float) -> NDArray[np.uint8]:
-    """Lanes whose columns are divided among states as their ranks' time is.
+    """Return lanes whose columns are divided among states in proportion to time.
 
-    Colours, shape (lanes, rows of a lane, columns, 3); above and below each lane is a white rim.
+    Colours, shape (lanes, rows per lane, columns, 3); each lane has a white margin above and below.
     """
     seconds = log.seconds_by_state(lanes.groups, lanes.count, _COLUMNS, begin, end)
     height = max(6, _ROWS // lanes.count)
@@ -250,7 +250,7 @@ def share_image(log: EventLog, lanes: Lanes, begin: float, end: float) -> NDArra
     tops = np.cumsum(seconds, axis=2) / room
     levels = (np.arange(height - gap) + 0.5) / (height - gap)
     for lane in range(lanes.count):
-        # The state in whose part of the column a level lies; above all of them: ended.
+        # The state whose share of the column contains the level; above all of them: ended.
         place = (levels[:, None, None] > tops[lane][None, :, :]).sum(axis=2)
         image[lane, gap // 2 : gap // 2 + height - gap] = palette[place[::-1]]
     return image

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from tisim.analysis.result import Result
 
 _FORMATS = (".svg", ".png")
-# Height of the strip that shows a whole run, in inches.
+# Height of the overview strip, in inches.
 _STRIP_HEIGHT = 1.3
-# Letters of a line of the note below.
+# Characters per line of the note below.
 _NOTE_WIDTH = 160
-# States of a rank in the part that is drawn in detail, at least.
+# Minimum number of states per rank in the detailed part.
 _FEWEST_STATES = 20
 
 
@@ -40,32 +40,31 @@ def draw_gantt(
     begin: float = 0.0,
     end: float | None = None,
 ) -> None:
-    """Draw what every rank was doing over time.
+    """Draw the states of every rank over time.
 
-    A whole run that is too long to be read is a strip on top; below it is the part of it whose
+    A run too long to be readable is drawn as a strip on top; below it is the part of it whose
     shares of states are most like those of the whole. Bars are states, in the colours of
-    `tisim.analysis.pictures.colours`; arrows are messages. Where there are more states than can be
-    seen, each column of a lane shows the shares of the time that its ranks spend in each state;
-    where there are more messages than can be seen, some are drawn, chosen at random. The picture
-    says so.
+    `tisim.analysis.pictures.colours`; arrows are messages. If there are too many states, each
+    column of a lane shows the shares of time that its ranks spend in each state; if there are
+    too many messages, only those that were waited for longest are drawn. The picture says so.
 
     Parameters
     ----------
     result
         A result with an event log.
     path
-        File whose suffix is ``.svg`` or ``.png``.
+        File with the suffix ``.svg`` or ``.png``.
     begin, end
-        The part of the simulated time to draw, in seconds; by default all of it, or the strip and
+        The interval of simulated time to draw, in seconds; by default all of it, or the strip and
         the part.
 
     Raises
     ------
     InputError
-        When the suffix is another, the file cannot be written, or nothing is simulated in that
+        If the suffix is wrong, the file cannot be written, or the interval contains no simulated
         time.
     TisimError
-        When the result has no event log.
+        If the result has no event log.
     """
     check_picture(path)
     log = result.require_event_log()

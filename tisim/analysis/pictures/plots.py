@@ -1,4 +1,4 @@
-"""Pictures of a result as axes of matplotlib, for notebooks and papers."""
+"""Pictures of a result as matplotlib axes, for notebooks and papers."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
     from tisim.analysis.timeline.event_log import EventLog
 
-# Rows of the pictures at most.
+# Maximum number of rows.
 _BARS, _BLOCKS, _LINKS = 50, 100, 20
-# Turns of the critical path.
+# Maximum number of turns of the critical path.
 _TURNS = 5000
 
 
 class Plots:
-    """Pictures of a result: each method draws on axes, new ones if none are given.
+    """Pictures of a result: each method draws on the given axes, or on new ones.
 
     Parameters
     ----------
     log
-        Gives the event log; each method calls it.
+        Returns the event log; called by each method.
     """
 
     def __init__(self, log: Callable[[], EventLog]) -> None:
@@ -43,19 +43,19 @@ class Plots:
     def gantt(
         self, axes: Axes | None = None, *, begin: float = 0.0, end: float | None = None
     ) -> Axes:
-        """The states of every rank over time.
+        """Draw the states of every rank over time.
 
         Parameters
         ----------
         axes
-            Where to draw.
+            Axes to draw on.
         begin, end
-            The part of the simulated time, in seconds; all of it by default.
+            The interval of simulated time, in seconds; all of it by default.
 
         Raises
         ------
         InputError
-            When nothing is simulated in that time.
+            If the interval contains no simulated time.
         """
         whole = self._log.run.end
         last = whole if end is None else min(end, whole)
@@ -75,7 +75,7 @@ class Plots:
         return drawn
 
     def breakdown(self, axes: Axes | None = None) -> Axes:
-        """The time of each rank by state; for many ranks, means of groups."""
+        """Draw the time of each rank by state; for many ranks, group means."""
         drawn = _axes(axes)
         by_rank = self._log.breakdown.by_rank
         lanes = Lanes.at_most(len(by_rank), _BARS)
@@ -97,19 +97,19 @@ class Plots:
         return drawn
 
     def matrix(self, axes: Axes | None = None, *, what: str = "bytes") -> Axes:
-        """The communication matrix.
+        """Draw the communication matrix.
 
         Parameters
         ----------
         axes
-            Where to draw.
+            Axes to draw on.
         what
             ``bytes`` or ``messages``.
 
         Raises
         ------
         InputError
-            When it is neither.
+            If it is neither.
         """
         from matplotlib.colors import LogNorm
 
@@ -136,7 +136,7 @@ class Plots:
         return drawn
 
     def links(self, axes: Axes | None = None) -> Axes:
-        """The utilisation of the most loaded links over time."""
+        """Draw the utilisation of the most loaded links over time."""
         drawn = _axes(axes)
         links, words = self._log.links, self._log.link_words
         chosen = links.most_loaded(_LINKS)
@@ -158,7 +158,7 @@ class Plots:
         return drawn
 
     def path(self, axes: Axes | None = None) -> Axes:
-        """The critical path: the rank that it is on, over time."""
+        """Draw the critical path: its rank over time."""
         drawn = _axes(axes)
         time, rank, _ = self._log.critical_path.turns(_TURNS)
         unit, factor = unit_of_time(self._log.run.end)

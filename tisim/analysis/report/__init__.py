@@ -1,4 +1,4 @@
-"""Reports: the whole analysis of a result as one page of HTML."""
+"""Reports: the complete analysis of a result as one HTML page."""
 
 from tisim.analysis.report.report import write_report
 

@@ -1,4 +1,4 @@
-"""The behaviour of an application as a section of a report, from its packed trace alone."""
+"""The behaviour of an application as a section of a report, from its packed trace only."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _ROWS = 12
 
 
 def application_of(trace: str) -> Inspection | None:
-    """Inspect the trace of a result; None when it is not a packed file, or missing.
+    """Inspect the trace of a result; return None if it is missing or not a packed file.
 
-    Other traces would have to be packed first, which takes longer than a page is worth.
+    Other traces would have to be packed first, which takes too long for a report.
     """
     if not Path(trace).is_file():
         return None
@@ -31,12 +31,12 @@ def application_of(trace: str) -> Inspection | None:
 
 
 def application_tab(found: Inspection | None) -> str:
-    """The button that opens the page."""
+    """Return the button that opens the section."""
     return "" if found is None else '<button role="tab" data-tab="application">Application</button>'
 
 
 def application_page(found: Inspection | None) -> str:
-    """Phases, loops, calls and classes of ranks."""
+    """Return phases, loops, calls and classes of ranks."""
     if found is None:
         return ""
     first = found.classes[0]
@@ -99,7 +99,7 @@ def _calls(found: Inspection) -> str:
 
 
 def _call_paths(found: Inspection) -> str:
-    """Calls by call path; only recorded traces have them."""
+    """Return the calls by call path; only recorded traces have call paths."""
     if not found.call_paths:
         return ""
     rows = [
@@ -111,7 +111,7 @@ def _call_paths(found: Inspection) -> str:
 
 
 def _computed_paths(found: Inspection) -> str:
-    """Computations by call path; only traces with samples have them."""
+    """Return the computations by call path; only traces with samples have them."""
     if not found.computed_paths:
         return ""
     rows = [
@@ -123,7 +123,7 @@ def _computed_paths(found: Inspection) -> str:
 
 
 def _shown_path(path: str) -> str:
-    """A call path with short names; the whole ones are its tooltip."""
+    """Return a call path with short names and the full path as its tooltip."""
     return f'<span title="{escape(path)}">{escape(short_path(path))}</span>'
 
 

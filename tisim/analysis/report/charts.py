@@ -1,4 +1,4 @@
-"""Charts as SVG inside pages; colours follow the page, which is dark where the browser is."""
+"""Charts as SVG in pages; colours follow the page's light or dark theme."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
 
-#: Okabe and Ito's colours, which colour-blind readers tell apart.
+#: Okabe and Ito's colours, which colour-blind readers can distinguish.
 HUES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8A6D00", "#56B4E9", "#7A3B00", "#555599")
 
 
 def picture(width: float, height: float, parts: Iterable[str], label: str) -> str:
-    """An SVG element with these parts."""
+    """Return an SVG element with these parts."""
     return (
         f'<svg class="plot" role="img" aria-label="{escape(label)}" width="{width:.0f}" '
         f'height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}">\n'
@@ -23,24 +23,24 @@ def picture(width: float, height: float, parts: Iterable[str], label: str) -> st
 
 
 def text(x: float, y: float, words: str, *, anchor: str = "start", faint: bool = False) -> str:
-    """A line of text."""
+    """Return a line of text."""
     look = ' class="faint"' if faint else ""
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{look}>{escape(words)}</text>'
 
 
 def line(x1: float, y1: float, x2: float, y2: float, look: str = 'class="axis"') -> str:
-    """A straight line; `look` are attributes."""
+    """Return a straight line; `look` are attributes."""
     return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" {look}/>'
 
 
 def titled(element: str, title: str) -> str:
-    """An element that ends with ``/>``, with a tooltip."""
+    """Return an element, which ends with ``/>``, with a tooltip added."""
     tag = element[1:].split(" ", 1)[0]
     return f"{element.removesuffix('/>')}><title>{escape(title)}</title></{tag}>"
 
 
 def blend(ramp: Sequence[tuple[int, int, int]], part: float) -> tuple[int, int, int]:
-    """The colour (red, green, blue) at a part, 0 to 1, of the way along a ramp."""
+    """Return the colour (red, green, blue) at a fraction, 0 to 1, of a ramp."""
     at = min(part, 1.0) * (len(ramp) - 1)
     first = min(int(at), len(ramp) - 2)
     weight = at - first
@@ -51,18 +51,18 @@ def blend(ramp: Sequence[tuple[int, int, int]], part: float) -> tuple[int, int, 
 
 
 def shorten(words: str, most: int) -> str:
-    """A text cut to `most` characters."""
+    """Shorten a text to `most` characters."""
     return words if len(words) <= most else words[: most - 3] + "..."
 
 
-# A scale is logarithmic if its values span more than this factor.
+# A scale is logarithmic if the ratio of its extreme values exceeds this factor.
 _LOGARITHMIC = 12.0
 _TICKS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Values from `low` to `high` as places from `begin` to `end`."""
+    """Maps values from `low` to `high` to positions from `begin` to `end`."""
 
     low: float
     high: float
@@ -74,7 +74,7 @@ class Scale:
     def over(
         cls, values: Sequence[float], begin: float, end: float, *, zero: bool = False
     ) -> Scale:
-        """A scale with room for all values; from 0 if `zero`, which makes it linear."""
+        """Return a scale that fits all values; from 0 if `zero`, which makes it linear."""
         low, high = min(values), max(values)
         logarithmic = not zero and low > 0 and high > _LOGARITHMIC * low
         if zero:
@@ -85,14 +85,14 @@ class Scale:
         return cls(low, high, begin, end, logarithmic)
 
     def place(self, value: float) -> float:
-        """The place of a value."""
+        """Return the position of a value."""
         low, high, at = self.low, self.high, value
         if self.logarithmic:
             low, high, at = math.log(low), math.log(high), math.log(value)
         return self.begin + (at - low) / (high - low) * (self.end - self.begin)
 
     def ticks(self) -> list[float]:
-        """Round values, a handful."""
+        """Return a handful of round values."""
         if self.logarithmic:
             first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
             decades = [10.0**power for power in range(first, last + 1)]
@@ -111,13 +111,13 @@ class Scale:
 _BARS_WIDTH, _BAR_ROW, _BARS_TOP = 720.0, 24.0, 12.0
 _BAR_NAME = 44
 _LESS, _MORE = "#0072B2", "#D55E00"
-# A waterfall begins at 0 unless its least sum is above this part of the greatest.
+# A waterfall starts at 0 unless its minimum sum is above this fraction of the maximum.
 _NEAR_ZERO = 0.6
 _STEP_NAME = 40
 
 
 class Bar(NamedTuple):
-    """A bar from `low` to `high`, either of which may be 0, and what is written at its ends."""
+    """A bar from `low` to `high`, either of which may be 0, and the labels of its ends."""
 
     name: str
     low: float
@@ -127,7 +127,7 @@ class Bar(NamedTuple):
 
 
 def diverging_bars(bars: Sequence[Bar], *, label: str, show: Callable[[float], str]) -> str:
-    """Draw bars around 0, one a row; `label` names their length and its unit."""
+    """Draw bars around 0, one per row; `label` names their quantity and unit."""
     left = 6.6 * max(len(shorten(bar.name, _BAR_NAME)) for bar in bars) + 16
     margin = 6.6 * max(len(_end(bar, show, high)) for bar in bars for high in (False, True)) + 10
     ends = [end for bar in bars for end in (bar.low, bar.high)]
@@ -161,7 +161,7 @@ def _end(bar: Bar, show: Callable[[float], str], high: bool) -> str:
 
 
 class Step(NamedTuple):
-    """A row of a waterfall: what the sum is changed by, or the sum itself."""
+    """A row of a waterfall: a change of the sum, or the sum itself."""
 
     name: str
     change: float
@@ -169,9 +169,9 @@ class Step(NamedTuple):
 
 
 def waterfall(steps: Sequence[Step], *, label: str, show: Callable[[float], str]) -> str:
-    """Draw how one sum becomes another, a step a row.
+    """Draw how one sum becomes another, one step per row.
 
-    The axis begins near the least sum where all are far from 0, and says so.
+    The axis starts near the minimum sum if all sums are far from 0, and says so.
     """
     sums, ends = 0.0, []
     for step in steps:
@@ -215,7 +215,7 @@ def _step_text(step: Step, show: Callable[[float], str]) -> str:
 
 _WIDTH, _HEIGHT = 560.0, 320.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 84.0, 14.0, 16.0, 50.0
-# Letters of the name of a value on an axis at most, and the height that slanted ones take.
+# Maximum length of the name of a value on an axis, and height of slanted names.
 _TICK_NAME, _SLANTED_ROOM = 24, 76.0
 _NAMED = len(HUES)
 _LEGEND_ROW = 17.0
@@ -223,9 +223,9 @@ _LEGEND_NAME = 100
 
 
 class Curve(NamedTuple):
-    """Points of a curve: x, y, and the least and greatest y there; lines may join them.
+    """Points of a curve: x, y, and the minimum and maximum y there; lines may join them.
 
-    The legend has the name, unless it is empty.
+    The legend contains the name unless it is empty.
     """
 
     name: str
@@ -246,9 +246,9 @@ def curves(
     show_y: Callable[[float], str],
     x_names: Sequence[str] | None = None,
 ) -> str:
-    """Draw curves; up to eight have colours and a legend.
+    """Draw curves; up to eight have individual colours and a legend.
 
-    `x_names` are the names of 0, 1, 2, ... where x has names instead of numbers.
+    `x_names`: the names of 0, 1, 2, ... if x has names instead of numbers.
     """
     frame = _frame(drawn, x_names)
     parts = [*_axes(frame, x_label, y_label, show_y, x_names)]
@@ -293,7 +293,7 @@ def front(
     y_label: str,
     show_y: Callable[[float], str],
 ) -> str:
-    """Draw points with their names; those of the places `best`, from left to right, are joined."""
+    """Draw named points and join those with the indices `best`, from left to right."""
     curve = Curve("", [(x, y, y, y) for x, y, _ in points], joined=False)
     frame = _frame([curve], None)
     parts = [*_axes(frame, x_label, y_label, show_y, None)]
@@ -307,7 +307,7 @@ def front(
         f'<polyline points="{" ".join(steps)}" fill="none" stroke="{HUES[1]}" stroke-width="1.8"/>'
     )
     chosen = set(best)
-    # The best ones last: others may be at the same place.
+    # The best ones last: other points may coincide with them.
     order = [place for place in range(len(points)) if place not in chosen] + list(best)
     for place in order:
         (x, y), (cost, time, name) = spots[place], points[place]
@@ -327,13 +327,13 @@ def _frame(drawn: Sequence[Curve], x_names: Sequence[str] | None) -> _Frame:
         x = Scale.over(values, _LEFT + 10, right - 10)
     y = Scale.over(ys, bottom, _TOP)
     if not y.logarithmic:
-        # From 0, so that heights compare as the values do.
+        # From 0, so that heights are proportional to values.
         y = Scale.over([*ys, 1.04 * max(ys)], bottom, _TOP, zero=True)
     return _Frame(x, y)
 
 
 def _is_slanted(names: Sequence[str] | None) -> bool:
-    """True if the names of an axis are too long to stand beside each other."""
+    """Return True if the names of an axis are too long to fit side by side."""
     if not names:
         return False
     longest = max(len(shorten(name, _TICK_NAME)) for name in names)
@@ -372,8 +372,8 @@ def _axes(
 
 _CELL_WIDTH, _CELL_HEIGHT = 74.0, 26.0
 _CELL_NAME = 40
-_LETTER = 7.0  # the width of a letter, about
-# From the least value to the greatest: lighter to darker, in grey too.
+_LETTER = 7.0  # approximate width of a letter
+# From minimum to maximum: lighter to darker, also in greyscale.
 _HEAT = ((247, 244, 225), (242, 196, 109), (217, 115, 54), (139, 38, 64), (58, 14, 62))
 
 
@@ -386,11 +386,11 @@ def heat_map(
     column_label: str,
     show: Callable[[float], str],
 ) -> str:
-    """Draw values by row and column as cells, empty ones where there is no value."""
+    """Draw values by row and column as cells, which are empty for missing values."""
     known = [value for row in values for value in row if value is not None]
     low, high = min(known), max(known)
     left = _LETTER * max(len(shorten(name, _CELL_NAME)) for name in rows) + 12
-    # The name of the rows may be as long as it is: it has a line of its own above them.
+    # The name of the rows may be long: it has its own line above them.
     top = 58.0
     parts = [text(left, 12, column_label, faint=True), text(0, 50, row_label, faint=True)]
     longest = max(len(shorten(name, _CELL_NAME)) for name in columns)
@@ -431,12 +431,12 @@ _TIME_WIDTH, _TIME_HEIGHT = 760.0, 190.0
 _TIME_LEFT, _TIME_RIGHT, _TIME_TOP, _TIME_BOTTOM = 90.0, 14.0, 20.0, 34.0
 _STRIP_ROW = 15.0
 _STRIP_NAME = 24
-# From nothing to the most, lighter to darker, in grey too.
+# From 0 to the maximum: lighter to darker, also in greyscale.
 _BLUES = ((236, 240, 244), (161, 196, 220), (72, 140, 190), (19, 82, 139), (8, 36, 75))
 
 
 class TimeSeries(NamedTuple):
-    """Values in bins of time from the beginning on; behind the last one they are 0."""
+    """Values in time bins from time 0 on; 0 after the last one."""
 
     name: str
     values: Sequence[float]
@@ -450,9 +450,9 @@ def areas(
     y_label: str,
     show_y: Callable[[float], str],
 ) -> str:
-    """Draw up to eight series one above the other, the first one at the bottom.
+    """Draw up to eight series stacked, with the first one at the bottom.
 
-    `width` is the length of a bin and `end` that of the axis, in seconds.
+    `width` is the bin length and `end` the length of the axis, in seconds.
     """
     count = max(len(layer.values) for layer in series)
     sums = [[0.0] * count]
@@ -488,9 +488,9 @@ def strips(
     end: float,
     show: Callable[[float], str],
 ) -> str:
-    """Draw each series as a row of cells: the darker, the more.
+    """Draw each series as a row of cells, darker for higher values.
 
-    `width` is the length of a bin and `end` that of the axis, in seconds.
+    `width` is the bin length and `end` the length of the axis, in seconds.
     """
     most = max((value for strip in series for value in strip.values), default=0.0) or 1.0
     left = 6.8 * max(len(shorten(strip.name, _STRIP_NAME)) for strip in series) + 14

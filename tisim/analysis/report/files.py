@@ -1,4 +1,4 @@
-"""Accesses to files, as a section of a report."""
+"""File accesses, as a section of a report."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from tisim.kernel.file_sums import IoDict
 
 _ROWS = 30
-# Rows of a picture: servers of a file system, or names of files.
+# Maximum number of rows of a chart: servers of a file system, or file names.
 _STRIPS = 40
 
 
 def file_tab(io: IoDict | None) -> str:
-    """The button that opens the page; empty without files."""
+    """Return the button that opens the section; empty without files."""
     return "" if io is None else '<button role="tab" data-tab="files">Files</button>'
 
 
 def file_page(result: Result) -> str:
-    """Bandwidth over time, habits, servers and waits; empty without files."""
+    """Return bandwidth over time, access patterns, servers and waits; empty without files."""
     io = result.io
     if io is None:
         return ""
@@ -54,7 +54,7 @@ def file_page(result: Result) -> str:
 
 
 def _file_systems(io: IoDict, end: float) -> str:
-    """A picture for each file system: what is read and written over time."""
+    """Draw, for each file system, the bytes read and written over time."""
     width = io.get("bin_seconds", 0.0)
     by_name: dict[str, list[TimeSeries]] = {}
     for of, name, way, moved in bandwidth_series(io):
@@ -69,7 +69,7 @@ def _file_systems(io: IoDict, end: float) -> str:
 
 
 def _files(io: IoDict, end: float) -> str:
-    """A row for each name of files."""
+    """Draw one row per file name."""
     width = io.get("bin_seconds", 0.0)
     by_name: dict[str, list[float]] = {}
     for of, name, _, moved in bandwidth_series(io):
@@ -114,7 +114,7 @@ def _servers(io: IoDict, end: float) -> str:
 
 
 def _sizes(io: IoDict) -> str:
-    """The number of calls of each name by size."""
+    """Return the number of calls of each name by size."""
     uses = sorted(
         io.get("files", []),
         key=lambda use: -(use["reads"]["calls"] + use["writes"]["calls"]),

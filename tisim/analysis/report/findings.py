@@ -1,4 +1,4 @@
-"""The first findings about a run, in sentences, each with the place where it is seen."""
+"""The first findings about a run: sentences with the part of the run that shows them."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
     _Window = tuple[float, float, int, int]
 
-# Ranks on slow hosts that are named.
+# Maximum number of named ranks on slow hosts.
 NAMED = 8
-# States that waiting is due to, and that are named.
+# Maximum number of named states that cause waits.
 _STATES = 2
-# The causes of waits that are a smaller part of the time, which is shown as 0.0%, are left out.
+# Causes of waits below this fraction of the time, which would be shown as 0.0%, are omitted.
 _LITTLE = 5e-4
-# Ranks above and below the one that a link leads to.
+# Number of ranks shown above and below the one that a link refers to.
 _BESIDE = 8
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence about a run, and the part of it that shows what it says.
+    """A sentence about a run, and the part of the run that shows it.
 
-    `text` has ``**`` around what matters most. `window` has begin and end in seconds, and the first
-    and the last rank. `tab` is what the viewer shows beside it; `point`, the rank and the time of
-    the state that it selects.
+    `text` has ``**`` around the most important words. `window`: begin and end in seconds, and the
+    first and last rank. `tab`: the viewer's tab for it. `point`: the rank and time of the state
+    to select.
     """
 
     text: str
@@ -46,7 +46,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class BusiestLink:
-    """The link that is used most; the largest use is None where it is not known."""
+    """The most used link; the maximum utilisation is None if unknown."""
 
     name: str
     words: str | None
@@ -57,7 +57,7 @@ class BusiestLink:
 def findings(
     log: EventLog, trace: str, link: BusiestLink | None, *, has_path: bool = True
 ) -> Iterator[Finding]:
-    """Sentences about a run; `trace` is the file whose call sites are known, if any are."""
+    """Yield sentences about a run; `trace` is the file with the call sites, if known."""
     whole = (0.0, log.run.end, 0, log.run.ranks - 1)
     spent = log.breakdown.by_rank.sum()
     yield Finding(shares_in_words(spent / (float(spent.sum()) or 1.0)), whole, "statistics")
@@ -86,7 +86,7 @@ def findings(
 
 
 def _around(log: EventLog, begin: float, end: float, *ranks: int) -> _Window:
-    """A part of the time with as much before and after it, and the ranks beside some."""
+    """Return an interval with margins of its own length, and the ranks near the given ones."""
     more = end - begin
     low, high = max(min(ranks) - _BESIDE, 0), min(max(ranks) + _BESIDE, log.run.ranks - 1)
     return max(begin - more, 0.0), min(end + more, log.run.end), low, high
@@ -121,7 +121,7 @@ def _of_slow_host(log: EventLog) -> Iterator[Finding]:
 
 
 def _of_waits(log: EventLog, spent: pd.Series[float], whole: _Window) -> Iterator[Finding]:
-    """The state in which ranks wait most, and what that is due to."""
+    """Yield the state in which ranks wait most, and its causes."""
     causes, first = log.causes, spent[[*WAITS]].idxmax()
     most = f"Most of that waiting is **{first}**: {MEANINGS[str(first)]}."
     is_much = float(spent[[*WAITS]].sum()) >= _LITTLE * float(spent.sum())
@@ -145,7 +145,7 @@ def _of_waits(log: EventLog, spent: pd.Series[float], whole: _Window) -> Iterato
 
 
 def shares_in_words(shares: Mapping[str, float]) -> str:
-    """Parts of the time of all ranks, by state, in a sentence."""
+    """Return the shares of all ranks' time by state, as a sentence."""
     waiting = sum(shares.get(state, 0.0) for state in WAITS)
     return (
         f"Of the time of all ranks until they end {shares.get('compute', 0.0):.1%} is computing, "

@@ -1,4 +1,4 @@
-"""Pages of HTML in one file: tables and other pieces, style, and one script made of modules."""
+"""HTML pages in one file: tables and other elements, style, and one script made of modules."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def table(
     texts: int = 1,
     looks: Sequence[str] | None = None,
 ) -> str:
-    """A table of cells that are HTML; the first `texts` columns are texts, the others numbers.
+    """Return a table of HTML cells; the first `texts` columns are texts, the others numbers.
 
-    `looks`: of each row the part of the chart that a click shows, as ``begin,end,rank``.
+    `looks`: for each row, the part of the chart that a click shows, as ``begin,end,rank``.
     """
     listed = list(rows)
     if not listed:
@@ -41,7 +41,7 @@ def table(
 
 
 def facts(rows: Iterable[tuple[str, str]]) -> str:
-    """Names and values."""
+    """Return a table of names and values."""
     body = "".join(
         f'<tr><td class="text">{escape(name)}</td><td class="text wrap">{escape(value)}</td></tr>'
         for name, value in rows
@@ -50,7 +50,7 @@ def facts(rows: Iterable[tuple[str, str]]) -> str:
 
 
 def bar(parts: Mapping[str, float], whole: float, *, small: bool = False) -> str:
-    """The seconds of states as a bar whose whole length is `whole` seconds."""
+    """Return the seconds of states as a bar whose length represents `whole` seconds."""
     pieces = "".join(
         f'<i style="width:{100 * seconds / whole:.3f}%;background:{COLOURS[state]}" '
         f'title="{state}: {seconds / whole:.2%}"></i>'
@@ -61,7 +61,7 @@ def bar(parts: Mapping[str, float], whole: float, *, small: bool = False) -> str
 
 
 def legend(shares: Mapping[str, float]) -> str:
-    """The colours of states, with what they mean and their shares of all time."""
+    """Return the colours of states, with their meanings and their shares of all time."""
     items = "".join(
         f'<li title="{escape(MEANINGS[state])}"><span class="swatch" '
         f'style="background:{COLOURS[state]}"></span>{escape(state)} {share:.1%}</li>'
@@ -71,35 +71,35 @@ def legend(shares: Mapping[str, float]) -> str:
 
 
 def percent(share: float) -> str:
-    """A share, or nothing."""
+    """Return a share in percent, or "" if it is 0."""
     return f"{share:.1%}" if share else ""
 
 
-# Import statements and exports, as modules of pages have them: at the beginning of a line.
+# Import and export statements of the page's modules: at the start of a line.
 _IMPORT = re.compile(r'^import \{\s+([^}]+?),?\s+\} from "\./([\w-]+\.js)";\n', re.M)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", re.M)
 _LEFT_OVER = re.compile(r"^(?:import|export)\b.*", re.M)
 
 
 def page_file(name: str) -> str:
-    """A file of the pages of the report and the viewer, which share most of them."""
+    """Return a file of the pages of the report and the viewer, which share most of them."""
     return (resources.files("tisim") / "analysis" / "page" / name).read_text(encoding="utf-8")
 
 
 def page_style(*names: str) -> str:
-    """The style of a page: the theme that all pages share, and files of its own."""
+    """Return the style of a page: the shared theme, and its own files."""
     return page_file("theme.css") + "".join(map(page_file, names))
 
 
 def page_modules(main: str) -> dict[str, str]:
-    """The text of a module and of those that it imports, by name; imported ones come first."""
+    """Return the text of a module and of its imports, by name; imported modules come first."""
     found: dict[str, str] = {}
 
     def add(name: str) -> None:
         if name in found:
             return
         text = page_file(name)
-        found[name] = ""  # so that a circle of imports ends
+        found[name] = ""  # ends circular imports
         for _, other in _IMPORT.findall(text):
             add(other)
         del found[name]
@@ -110,13 +110,13 @@ def page_modules(main: str) -> dict[str, str]:
 
 
 def page_script(main: str) -> str:
-    """One script of a module and those that it imports, each as a function."""
+    """Return one script made of a module and its imports, each as a function."""
     functions = [_as_function(name, text) for name, text in page_modules(main).items()]
     return '"use strict";\nconst modules = {};\n' + "\n".join(functions)
 
 
 def _as_function(name: str, text: str) -> str:
-    """A module as a function that takes what it imports and leaves what it exports."""
+    """Return a module as a function that binds its imports and returns its exports."""
     exported = ", ".join(_EXPORT.findall(text))
     body = _EXPORT.sub("", _IMPORT.sub(_taken, text))
     rest = _LEFT_OVER.search(body)
@@ -135,9 +135,9 @@ _EMBEDDED = re.compile(r"<(style|script)>(.*?)</\1>", re.S)
 
 
 def sealed(page: str) -> str:
-    """A page with a content security policy that allows its own styles and scripts, by hashes.
+    """Add a content security policy that allows the page's own styles and scripts, by hashes.
 
-    What stands in attributes ``style``, which no hash can allow, becomes rules of a style sheet.
+    Attributes ``style``, which no hash can allow, are converted to rules of a style sheet.
     """
     rules: dict[str, int] = {}
     page = _STYLED.sub(
@@ -160,7 +160,7 @@ def sealed(page: str) -> str:
 
 
 def static_page(title: str, sections: Sequence[tuple[str, str]]) -> str:
-    """One self-contained page of sections, each a heading and HTML; its tables can be sorted."""
+    """Return a self-contained page of sections (heading and HTML) with sortable tables."""
     body = "\n".join(
         f"<section>\n<h2>{escape(heading)}</h2>\n{content}\n</section>"
         for heading, content in sections
@@ -191,34 +191,34 @@ modules["tables.js"].wireTables(() => {{}});
 
 
 def figure(chart: str, caption: str) -> str:
-    """A chart with its caption, which is plain text."""
+    """Return a chart with its caption, which is plain text."""
     return f"<figure>{chart}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
 def figures(parts: Sequence[str]) -> str:
-    """Figures side by side, where there is room."""
+    """Return figures side by side, if there is room."""
     return f'<div class="plots">{"".join(parts)}</div>'
 
 
 def listed(sentences: Iterable[str]) -> str:
-    """Sentences of HTML as a list."""
+    """Return sentences of HTML as a list."""
     return f'<ul class="said">{"".join(f"<li>{sentence}</li>" for sentence in sentences)}</ul>'
 
 
 def listed_text(sentences: Iterable[str]) -> str:
-    """Sentences of plain text as a list."""
+    """Return sentences of plain text as a list."""
     return listed(map(escape, sentences))
 
 
 def rest(count: int, shown: int, where: str = "the Python interface has") -> str:
-    """The number of rows that a table leaves out, and where they are."""
+    """Return the number of rows that a table omits, and where they are; "" if none."""
     if count <= shown:
         return ""
     return f'<p class="note">and {count - shown:,} more, which {where}.</p>'
 
 
 def numbers(facts: Sequence[tuple[str, str]]) -> str:
-    """Large numbers, each with what it is."""
+    """Return large numbers with their labels."""
     items = "".join(
         f"<div><b>{escape(value)}</b><span>{escape(name)}</span></div>" for name, value in facts
     )

@@ -1,4 +1,4 @@
-"""The data in a report's page that its pictures are drawn from."""
+"""The data embedded in a report's page for its charts."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from tisim.analysis.timeline.event_log import EventLog
     from tisim.analysis.timeline.outliers import Outlier
 
-#: States of a rank in it, on average; a run with up to twice as many is shown whole.
+#: Average number of states per rank in a typical part; up to twice as many are shown whole.
 TYPICAL_STATES = 60
-# Bins in a typical part, which begins at one, and the most bins of the whole run.
+# Bins per typical part, which starts at a bin, and maximum number of bins of the whole run.
 _TYPICAL_STEPS = 4
 _MOST_TYPICAL_STEPS = 1 << 14
 
@@ -31,12 +31,12 @@ _MOST_TYPICAL_STEPS = 1 << 14
 def typical_part(
     log: EventLog, least: float = 0.0, most: int = TYPICAL_STATES
 ) -> tuple[float, float]:
-    """Begin and end, in seconds, of the part whose shares of states are most like the whole's.
+    """Return begin and end, in seconds, of the part whose shares of states are most like the run's.
 
-    It lasts `least` seconds at least, or else as long as a rank has about `most` states on average.
+    It lasts at least `least` seconds, and long enough for about `most` states per rank on average.
 
-    Of equal ones the earliest. Shares are those of all ranks together, and differ by the sum of
-    their absolute differences.
+    The earliest one wins ties. Shares are those of all ranks together; their distance is the sum
+    of absolute differences.
     """
     end = log.run.end
     states = log.store.count("states") / log.run.ranks
@@ -56,31 +56,31 @@ def typical_part(
     return end * first / bins, end * (first + _TYPICAL_STEPS) / bins
 
 
-# The most that a page holds, so that it stays small: ranks with a lane each, or else lanes; all
-# states, or else shares in so many cells; messages, turns of the critical path, links. Of more
-# ranks, it has shares of smaller groups, too, in longer bins, and fewer states of a part.
+# Maximum content of a page, to keep it small: ranks with a lane each, or else lanes; all states,
+# or else cells of shares; messages, turns of the critical path, links. With more ranks, the page
+# also contains shares of smaller groups in longer bins, and fewer states of the detailed part.
 _RANKS, _LANES = 128, 64
 _STATES, _STATES_OF_MANY = 100_000, 40_000
 _CELLS, _CELLS_OF_MANY, _FINER_CELLS = 200_000, 120_000, 80_000
-# Bins of smaller groups at least, and states of a rank in a part that has every state, at least.
+# Minimum number of bins of smaller groups, and of states per rank in a part with all states.
 _FEWEST_FINER_BINS, _FEWEST_STATES = 40, 8
 _MESSAGES = 15_000
 _TURNS = 15_000
 _LINKS = 40
-# Steps of shares in a part that is shown first, at least.
+# Minimum number of share bins in the part shown first.
 _FEWEST_BINS = 100
-# Rows of the event log that are looked at together.
+# Number of rows of the event log processed at once.
 _ROWS_AT_ONCE = 1 << 20
-# Outliers are labelled if others wait for them for this part of the time of the worst.
+# Outliers are labelled if the waits that they cause reach this fraction of the worst one's.
 _LABELLED = 0.1
-#: Rows and columns of the matrix.
+#: Maximum number of rows and columns of the matrix.
 BLOCKS = 100
 
 
 def page_data(result: Result, part: tuple[float, float]) -> str:
-    """Everything that the scripts of a report need, as JSON that can stand in HTML.
+    """Return all data needed by the scripts of a report, as JSON that can be embedded in HTML.
 
-    `part`: begin and end of what its chart shows first, in seconds.
+    `part`: begin and end of the chart's initial window, in seconds.
     """
     log = result.require_event_log()
     room = Resolution(log)
@@ -109,18 +109,18 @@ def page_data(result: Result, part: tuple[float, float]) -> str:
 
 
 class Resolution:
-    """What a page has room for.
+    """The resolution that fits in a page.
 
     Attributes
     ----------
     lanes, bins
-        Of the chart: lanes of ranks, and parts of the time, where shares are shown.
+        Of the chart: lanes of ranks, and time bins of shares.
     finer
-        Smaller groups than those of the lanes, whose shares the page has too; None: it has none.
+        Groups smaller than the lanes, whose shares the page also contains; None if it does not.
     is_exact
-        True when there is room for every state of every rank; `most_states` is how many.
+        True if every state of every rank fits; `most_states` is the limit.
     has_detail
-        True when there is room for every state of the typical part only.
+        True if every state of only the typical part fits.
     """
 
     def __init__(self, log: EventLog) -> None:
@@ -137,20 +137,20 @@ class Resolution:
 
 
 def used_states(log: EventLog) -> list[int]:
-    """The states that occur, by number."""
+    """Return the states that occur, by index."""
     sums = log.breakdown.by_rank.sum().to_numpy()
     used: list[int] = np.nonzero(sums)[0].tolist()
     return used
 
 
 def _label(one: Outlier) -> str:
-    """The label of an outlier in the chart."""
+    """Return the label of an outlier in the chart."""
     usual = format_time(one.usual, 3)
     return f"rank {one.rank} computes for {format_time(one.seconds, 3)}, usually {usual}"
 
 
 def _packed(values: ArrayLike, kind: str) -> dict[str, str]:
-    """An array as text: little-endian, compressed, in base 64."""
+    """Encode an array as text: little-endian, compressed, in base 64."""
     raw = np.ascontiguousarray(values, dtype=f"<{kind}").tobytes()
     return {"type": kind, "data": base64.b64encode(zlib.compress(raw, 9)).decode()}
 
@@ -165,7 +165,7 @@ def _all_states(log: EventLog, used: list[int]) -> dict[str, object]:
 
 
 def chosen_part(log: EventLog, begin: float | None, end: float | None) -> tuple[float, float]:
-    """The part of the time to show first; `first_part` if neither end is given."""
+    """Return the interval to show first; `first_part` if neither end is given."""
     if begin is None and end is None:
         return first_part(log)
     whole = log.run.end
@@ -176,7 +176,7 @@ def chosen_part(log: EventLog, begin: float | None, end: float | None) -> tuple[
 
 
 def first_part(log: EventLog) -> tuple[float, float]:
-    """The part of the time that a page shows first; lanes of many ranks have wide columns."""
+    """Return the interval that a page shows first; lanes of many ranks have wide columns."""
     room = Resolution(log)
     if room.is_exact or room.has_detail:
         # Ranks have more states in some parts than on average.
@@ -185,7 +185,7 @@ def first_part(log: EventLog) -> tuple[float, float]:
 
 
 def _detail(log: EventLog, used: list[int], begin: float, end: float, most: int) -> object:
-    """Every state of the typical part and as much around it, to move and zoom out a little."""
+    """Return every state of the typical part and around it, for small moves and zooms."""
     around = end - begin
     low, high = max(begin - around, 0.0), min(end + around, log.run.end)
     found = _states_between(log, low, high)
@@ -210,7 +210,7 @@ def _states_between(log: EventLog, low: float, high: float) -> NDArray[np.void]:
 
 
 def _packed_states(log: EventLog, rows: NDArray[np.void], used: list[int]) -> dict[str, object]:
-    """States by rank and time; those of a rank follow one another without a gap."""
+    """Encode states by rank and time; those of a rank are contiguous."""
     order = np.argsort(rows["rank"], kind="stable")
     place = np.zeros(len(STATES), dtype=np.uint8)
     place[used] = np.arange(len(used))
@@ -225,7 +225,7 @@ def _packed_states(log: EventLog, rows: NDArray[np.void], used: list[int]) -> di
 
 
 def _shares(log: EventLog, room: Resolution) -> dict[str, object]:
-    """Shares of the states in the groups of the lanes, and in smaller ones."""
+    """Return the shares of states in the groups of the lanes, and in smaller ones."""
     levels = [_shares_of(log, room.lanes, room.bins)]
     if room.finer is not None:
         levels.append(_shares_of(log, room.finer, room.finer_bins))
@@ -241,7 +241,7 @@ def _shares_of(log: EventLog, lanes: Lanes, bins: int) -> dict[str, object]:
 
 
 def _messages(log: EventLog) -> dict[str, object]:
-    """Messages that have arrived, those first that were waited for longest; not all of many."""
+    """Return the messages that have arrived, the longest-awaited first, up to a limit."""
     rows = log.store.read("messages")
     count = len(rows)
     rows = longest_awaited(rows, _MESSAGES)
@@ -256,7 +256,7 @@ def _messages(log: EventLog) -> dict[str, object]:
 
 
 def _path(log: EventLog) -> dict[str, object]:
-    """The critical path as a line: times and ranks; what is finer than `merged` seconds is not."""
+    """Return the critical path as times and ranks, without detail finer than `merged` seconds."""
     time, rank, merged = log.critical_path.turns(_TURNS)
     return {"merged": merged, "time": _packed(time, "f8"), "rank": _packed(rank, "i4")}
 

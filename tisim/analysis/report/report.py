@@ -1,4 +1,4 @@
-"""Reports: the whole analysis of a result as one page of HTML."""
+"""Reports: the complete analysis of a result as one HTML page."""
 
 from __future__ import annotations
 
@@ -36,28 +36,28 @@ def write_report(
 ) -> None:
     """Write one self-contained page: summary, Gantt, breakdown, waits, critical path, and so on.
 
-    Where the trace is a packed one of version 2, a part of the page says what the application does.
+    If the trace is a packed one of version 2, a section describes the application's behaviour.
 
-    The page needs no other file and no network. It holds every state and message of small replays
-    and shares and samples of large ones, and says so; it stays below two megabytes.
+    The page needs no other file and no network. It contains every state and message of small
+    replays, and shares and samples of large ones, and says so; it stays below two megabytes.
 
     Parameters
     ----------
     result
         A result with an event log.
     path
-        File whose suffix is ``.html``.
+        File with the suffix ``.html``.
     begin, end
-        The part of the simulated time that the Gantt chart shows first, in seconds; by default a
-        typical part that can be read.
+        The interval of simulated time that the Gantt chart shows first, in seconds; by default a
+        typical part that is readable.
 
     Raises
     ------
     InputError
-        When the suffix is another, the file cannot be written, or nothing is simulated in that
+        If the suffix is wrong, the file cannot be written, or the interval contains no simulated
         time.
     TisimError
-        When the result has no event log.
+        If the result has no event log.
     """
     check_report(path)
     part = chosen_part(result.require_event_log(), begin, end)

@@ -1,4 +1,4 @@
-"""The sections of a report, in words and tables."""
+"""The sections of a report, as text and tables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tisim.analysis.result import Result
     from tisim.analysis.timeline.critical_path import CriticalPath
 
-# An option that changes what each gain is about.
+# An option that shows the effect of each gain.
 _WHAT_IF = {
     "faster CPUs": "--speed x2",
     "lower latency": "--latency x0.5",
@@ -34,7 +34,7 @@ _WHAT_IF = {
 
 
 def headline(result: Result, shares: Mapping[str, float]) -> str:
-    """The numbers that matter most."""
+    """Return the most important numbers."""
     waiting = sum(shares.get(state, 0.0) for state in WAITS)
     communicating = shares.get("transfer", 0.0) + shares.get("overhead", 0.0)
     return numbers(
@@ -49,7 +49,7 @@ def headline(result: Result, shares: Mapping[str, float]) -> str:
 
 
 def _findings(result: Result) -> Iterator[str]:
-    """The first findings; the words that matter lead to the part of the chart."""
+    """Yield the first findings; their emphasised words link to the part of the chart."""
     links = result.links.table
     link = None
     if len(links):
@@ -63,7 +63,7 @@ def _findings(result: Result) -> Iterator[str]:
 
 
 def next_steps(result: Result) -> Iterator[str]:
-    """Next steps, by the findings."""
+    """Yield next steps, based on the findings."""
     log = result.require_event_log()
     if log.outliers:
         yield (
@@ -87,7 +87,7 @@ def next_steps(result: Result) -> Iterator[str]:
 
 
 def outlier_table(result: Result) -> str:
-    """Computations that took far longer than those like them; a click shows one in the chart."""
+    """Return the computations far longer than comparable ones; a click shows one in the chart."""
     found = result.require_event_log().outliers
     paths = paths_of(found, result.trace)
     rows = [
@@ -108,14 +108,14 @@ def outlier_table(result: Result) -> str:
     )
 
 
-# Rows of the longer tables, bars of the breakdown, ranks whose host is named.
+# Maximum number of rows of the longer tables, of bars of the breakdown, of hosts of ranks.
 _ROWS = 30
 _BARS = 50
 _HOSTS = 200
 
 
 class PageParts:
-    """The sections of a report; `part` is what the Gantt chart shows first, in seconds."""
+    """The sections of a report; `part` is the chart's initial window, in seconds."""
 
     def __init__(self, result: Result, part: tuple[float, float]) -> None:
         self._result = result
@@ -135,7 +135,7 @@ class PageParts:
         return legend(self._shares)
 
     def summary(self) -> str:
-        """The run in small, numbers of the whole, what there is to say, and what to do next."""
+        """Return an overview of the run: total numbers, findings and next steps."""
         result = self._result
         slow, quick = int(result.finish.argmax()), int(result.finish.argmin())
         rows = [
@@ -164,7 +164,7 @@ class PageParts:
         )
 
     def gantt_note(self) -> str:
-        """The first window, and the resolution of the chart."""
+        """Return a note on the initial window and the resolution of the chart."""
         begin, end = self._part
         if self._part == (0.0, self._log.run.end) or self._part != first_part(self._log):
             return self._how_drawn()
@@ -175,7 +175,7 @@ class PageParts:
         )
 
     def _how_drawn(self) -> str:
-        """The resolution of the chart."""
+        """Return a note on the resolution of the chart."""
         end, room = self._log.run.end, Resolution(self._log)
         if room.is_exact:
             return (
@@ -200,7 +200,7 @@ class PageParts:
         )
 
     def breakdown(self) -> str:
-        """Bars by rank, tables by kind of action."""
+        """Return bars by rank and tables by kind of action."""
         return (
             f"<h2>By rank</h2>{self._bars()}<h2>By kind of action, mean over ranks</h2>"
             f"{self._kinds()}<h2>What the states mean</h2>{self._meanings()}"
@@ -245,7 +245,7 @@ class PageParts:
         return table(["state", "the rank is"], rows, texts=2)
 
     def waits(self) -> str:
-        """Wait states, what they are due to, and who waits for whom."""
+        """Return wait states, their causes, and the pairs of waiting and late ranks."""
         waits = self._result.waits
         return (
             '<p class="note">Wait states are those of Scalasca: time in which a rank can do '
@@ -309,7 +309,7 @@ class PageParts:
         return table(head, rows, 2) + rest(len(waits), _ROWS)
 
     def path(self) -> str:
-        """The parts of the critical path, and possible gains."""
+        """Return the parts of the critical path, and possible gains."""
         path = self._result.critical_path
         gain, *times = time_column("gain", [*path.gains["seconds"]])
         gains = [
@@ -385,7 +385,7 @@ class PageParts:
         return table(head, rows, 2) + rest(len(links), _ROWS)
 
     def matrix(self) -> str:
-        """The pairs that exchange most."""
+        """Return the pairs that exchange most."""
         matrix = self._result.matrix
         most = matrix.sort_values(["bytes", "messages"], ascending=False, kind="stable")
         shown = most.head(_ROWS)
@@ -408,7 +408,7 @@ class PageParts:
         )
 
     def links(self) -> str:
-        """The most loaded links."""
+        """Return the most loaded links."""
         every = self._result.links.table
         apart = every["link"].isin(self._log.limiters)
         limiters = ""
@@ -443,7 +443,7 @@ class PageParts:
         return table(head, rows, 2) + rest(len(links), _ROWS)
 
     def config(self) -> str:
-        """The options used, and where ranks ran."""
+        """Return the options used, and the hosts of ranks."""
         from tisim import __version__
 
         result = self._result

@@ -153,7 +153,7 @@ class Colouring:
         return look.colour, look.width * max(scale, least), title
 
     def _width(self, bandwidth: float) -> float:
-        """Return the line width in points, which halves with every tenth of the bandwidth."""
+        """Return the line width in points: half the width for a tenth of the bandwidth."""
         return float(max(2.4 * (bandwidth / self._most) ** 0.3, 0.4))
 
     def rank_of_load(self, links: Integers) -> float:

@@ -51,7 +51,7 @@ _RING, _ARRANGED, _SHOWN_VERTICES, _SHOWN_LINES = 32, 64, 256, 400
 
 
 class _Content(NamedTuple):
-    """A layout, the bundles between its items, and the platform's host index of each vertex.
+    """A layout, the bundles between its items, and the platform's index of the first vertices.
 
     The index is -1 for a vertex that is not a host.
     """
@@ -209,7 +209,7 @@ def _label(zone: Zone, vertex: int) -> str:
 
 
 def caption(zone: Zone, hosts: int) -> Words:
-    """Return the name, kind and size of a zone as text."""
+    """Return the caption of a zone: its name, kind and size."""
     size = f", {hosts:,} hosts" if hosts else ""
     return Words(0, 0, f"{zone.name} ({zone.kind}{size})", bold=True)
 
@@ -346,7 +346,7 @@ def _zone(platform: Platform, box: _Box, colouring: Colouring) -> Iterator[Shape
 def _routes(
     platform: Platform, box: _Box, zone: TableZone, colouring: Colouring, labels: list[Shape]
 ) -> Iterator[Shape]:
-    """Yield a line for each pair of zones with a declared route, labelled with its bandwidth."""
+    """Yield a line per pair of zones with a declared route, labelled with its least bandwidth."""
     ends = {child.zone.local: child.middle for child in box.children}
     pairs: dict[tuple[int, int], set[int]] = {}
     for (src, dst), route in zone.routes.items():

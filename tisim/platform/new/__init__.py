@@ -69,7 +69,7 @@ class Characteristics:
     options
         Options that are properties of the outermost zone, by property name.
     limiter
-        Send plus receive rate of a host, bytes/s; None: not below the capacity of its link.
+        Upper bound on the send plus receive rate of a host, bytes/s; None: only its link limits.
     burst
         Bytes that a link passes at once.
     """
@@ -204,8 +204,8 @@ def cluster(
     disk
         Of each host: ``"read=2GBps,write=1GBps,mount=/scratch,size=1TB"``; mount, size optional.
     pfs
-        A parallel file system: ``"servers=8,read=5GBps,write=3GBps,stripe=1MiB,count=4"``. Its
-        servers are the hosts before the last one, which is its metadata server.
+        A parallel file system: ``"servers=8,read=5GBps,write=3GBps,stripe=1MiB,count=4"``. The
+        last host is its metadata server, the hosts before it are its servers.
 
     Raises
     ------
