@@ -1,4 +1,4 @@
-"""Two results beside each other, as text and as a page."""
+"""Comparison of two results, as text and as a page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CG = NPB / "cg.S.16"
 
 
 def result(times: list[tuple[float, float]], **more: Any) -> dict[str, Any]:
-    """A result whose ranks compute and communicate so many seconds."""
+    """Return a result whose ranks compute and communicate for the given seconds."""
     rows = [
         {
             "rank": rank,
@@ -234,7 +234,7 @@ def test_a_missing_result_is_refused(tmp_path: Path) -> None:
 
 
 def broken_down(recv: float, late: float, cause: int) -> dict[str, Any]:
-    """Two ranks that compute for a second; one of them receives, and waits for that."""
+    """Return a result of two ranks that compute for 1 s; one receives, and waits for that."""
     breakdown = {
         "states": {"compute": 2.0, "transfer": recv - late, "late sender": late},
         "kinds": {
@@ -281,7 +281,7 @@ def test_one_without_a_breakdown_is_told() -> None:
 
 
 def test_real_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Receives that cost the processor nothing: overhead of waits goes away."""
+    """If receives need no processor time, the overhead of waits disappears."""
     run = CommandLine(tmp_path, capsys)
     files = [str(tmp_path / name) for name in ("a.json", "b.json")]
     for file, options in zip(files, ((), ("--config", "smpi/or=0:0:0")), strict=True):

@@ -1,4 +1,4 @@
-"""Pictures of platforms: what is drawn where, how much of it, and in which colours."""
+"""Platform drawings: the positions, numbers and colours of the drawn items."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_png_has_two_pixels_a_point(tmp_path: Path) -> None:
 
 def test_large_pngs_have_fewer_pixels_a_point() -> None:
     assert pixels_a_point(1000, 800) == 2
-    # Dragonflies of 1,024 hosts can be as large as this.
+    # Dragonflies of 1,024 hosts can be this large.
     scale = pixels_a_point(2553, 2382)
     assert 2553 * scale * 2382 * scale == pytest.approx(12_000_000)
     assert 10_000 * pixels_a_point(10_000, 100) == 8000
@@ -272,7 +272,7 @@ def test_names_of_groups_can_be_read_where_lines_cross_them(tmp_path: Path) -> N
 
 
 def test_a_zone_with_routes_is_drawn_as_they_lie(tmp_path: Path) -> None:
-    """A grid of routes is drawn as a grid: its lines are equally long, and all are."""
+    """A grid of routes is drawn as a grid with lines of equal length."""
     builder = tisim.PlatformBuilder()
     with builder.zone("z", routing="Dijkstra"):
         for host in range(9):

@@ -1,4 +1,4 @@
-"""Run files of real runs have the measured times, messages, wait states and delays."""
+"""Run files of real runs contain the measured times, messages, wait states and delays."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tisim.traces import Trace
 
 pytest.importorskip("pyarrow")
 
-# Rank 1 computes for long, once: rank 0 waits for it in a receive, then in a waitall, and rank 1
+# Rank 1 computes once for long: rank 0 waits for it in a receive, then in a waitall, and rank 1
 # for rank 0 in a barrier.
 TRACE = """\
 0 init
@@ -38,7 +38,7 @@ TRACE = """\
 0 barrier
 1 barrier
 """
-# rank, line, start, end: of calls; computations are what lies between.
+# Rank, line, start, end of calls; computations are the time between them.
 CALLS = [
     (0, 3, 10.0, 11.2),
     (1, 5, 11.0, 11.1),
@@ -194,7 +194,7 @@ def test_a_study_refuses_run_files_of_predictions(trace: Trace, tmp_path: Path) 
         load_study(study)
 
 
-# As LU: sweeps over the ranks. In sweep 30, rank 1 computes 10 ms more.
+# Sweeps over the ranks, as in LU. In sweep 30, rank 1 computes 10 ms more.
 PROGRAM = """
 #include <mpi.h>
 static volatile double x;
@@ -234,11 +234,11 @@ def test_one_long_computation(one_recorder: Recorder, tisim: CommandLine) -> Non
         *("--json", found, str(trace.file)),
     )
     assert shown.status == 0, shown.err
-    # Rank, instant, call sites, who waits for it, and what a faster link would change.
+    # Rank, instant, call sites, waiting ranks, and the effect of a faster link.
     written = json.loads(Path(found).read_text())["breakdown"]
     worst = written["outliers"][0]
     assert worst["rank"] == 1
-    # Processor time: less than the 10 ms if the rank was not always running.
+    # Processor time: less than 10 ms if the rank was not always running.
     assert worst["seconds"] > 0.001
     assert worst["waiting"] == 2
     table = shown.out.partition("Computations that took far longer")[2].splitlines()

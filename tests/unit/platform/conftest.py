@@ -1,4 +1,4 @@
-"""Platforms from the text of their elements."""
+"""Platforms loaded from the text of their elements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Load = Callable[[str], Platform]
 
 @pytest.fixture
 def load(tmp_path: Path) -> Load:
-    """Reads the platform of some elements."""
+    """Load the platform of some elements."""
 
     def load_elements(text: str) -> Platform:
         return load_platform(tmp_path, text)

@@ -1,4 +1,4 @@
-"""Placement of ranks on hosts: deployments, host files, round robin."""
+"""Placement of ranks on hosts: deployments, host files, round-robin."""
 
 from __future__ import annotations
 

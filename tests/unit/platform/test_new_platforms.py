@@ -1,4 +1,4 @@
-"""Platforms from a few numbers, of known machines, and with other numbers."""
+"""Platforms built from a few numbers, of known machines, and with changed numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_fat_trees_have_the_fewest_levels() -> None:
     for nodes, radix in ((512, None), (4096, 32), (65536, None)):
         shape = fat_tree_shape(nodes, radix)
         assert shape.hosts == nodes
-        # As many cables up from a switch as down.
+        # Switches have as many up cables as down cables.
         assert shape.children[:-1] == shape.parents[1:]
 
 
@@ -49,7 +49,7 @@ def test_what_does_not_fit_is_refused_with_the_nearest_that_does() -> None:
 def test_dragonflies_are_balanced_and_carry_uniform_traffic() -> None:
     shape = dragonfly_shape(4096)
     assert (shape.groups, shape.chassis, shape.blades, shape.nodes) == (16, 4, 16, 4)
-    # 256 hosts a group send a sixteenth of their traffic to each group.
+    # The 256 hosts of a group send a sixteenth of their traffic to each group.
     assert (shape.blue, shape.black, shape.green) == (16, 4, 1)
 
 
@@ -85,7 +85,7 @@ def test_the_command_writes_three_files_that_replay(
 def test_a_new_platform_is_written_without_naming_its_links(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The names of the six million links of a torus take most of a minute."""
+    """Generating the names of a torus's six million links takes most of a minute."""
     torus = new.torus(64, bandwidth="100Gbps", latency="1us", speed="3.2Gf")
 
     def name(*_: object) -> str:
@@ -158,7 +158,7 @@ def test_what_if_options_scale_the_platform(tisim: CommandLine, root: Path) -> N
 
 def test_mappings_by_rule(tisim: CommandLine) -> None:
     hosts = tisim.write("h.txt", "c-7.me\nc-9.me\n")
-    # Two hosts: a ring of 4 ranks has all its messages between hosts, or half of them.
+    # Two hosts: a ring of 4 ranks has all or half of its messages between hosts.
     cyclic = simulated(tisim, "--hosts", hosts, "--mapping", "cyclic")
     assert cyclic == simulated(tisim, "--hosts", hosts)
     assert cyclic != simulated(tisim, "--hosts", hosts, "--mapping", "block:2")

@@ -1,4 +1,4 @@
-"""Platforms described in Python, and written as XML, changed in part or not."""
+"""Platforms described in Python, and written as XML, with or without changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tisim.platform.links import DEFAULT_LOOPBACK
 
 
 def same(platform: Platform, two: Platform) -> bool:
-    """True if two platforms are the same to the core and to a reader of names."""
+    """Return True if two platforms are the same to the core and have the same names."""
     return (
         platform.compiled.columns == two.compiled.columns
         and platform.profiles == two.profiles
@@ -347,7 +347,7 @@ def route_of(platform: Platform, src: str, dst: str) -> object:
 
 
 def check_round_trip(platform: Platform, directory: Path) -> Platform:
-    """What is written has the same hosts, links, profiles and routes, bit for bit."""
+    """Check that a written platform has identical hosts, links, profiles and routes."""
     read = read_back(platform, directory)
     assert content(read) == content(platform)
     names = [host.name for host in platform.hosts]

@@ -332,7 +332,7 @@ def test_a_short_message_passes_at_once(tmp_path: Path) -> None:
     with_burst, without = burst_platform(tmp_path, "4500B"), burst_platform(tmp_path, None)
     assert one_way(without, 1000) == pytest.approx(50e-6 + 1016 / BANDWIDTH, rel=1e-6)
     assert one_way(with_burst, 1000) == pytest.approx(50e-6, rel=1e-6)
-    # The bytes of a longer one that exceed the burst take their time.
+    # Only the bytes of a longer message that exceed the burst take time.
     saved = one_way(without, 100_000) - one_way(with_burst, 100_000)
     assert saved == pytest.approx(BURST / BANDWIDTH, rel=1e-6)
 
@@ -359,7 +359,7 @@ def test_links_of_all_kinds_may_have_one(tmp_path: Path) -> None:
     )
     bursts = {link.name: found.resources.link_burst[link.index] for link in found.links}
     assert [bursts[name] for name in ("l_UP", "l_DOWN", "m", "n")] == [2000, 2000, 1000, 0]
-    # A ping-pong that goes on moves no more than the bandwidth in each direction.
+    # A continuous ping-pong moves no more than the bandwidth in each direction.
     assert one_way(found, 2984) == pytest.approx(3000 / (2 * BANDWIDTH), rel=1e-6)
 
 

@@ -1,4 +1,4 @@
-"""Output and pictures of `tisim platform`, and the bisection bandwidth of clusters."""
+"""Output and drawings of `tisim platform`, and the bisection bandwidth of clusters."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def graphene(root: Path) -> Platform:
 def test_without_scipy_all_but_the_bisection_is_known(
     tisim: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What `pip install tisim` installs suffices to make platforms, and to describe them."""
+    """A plain `pip install tisim` suffices to build and describe platforms."""
     hide_package("scipy", monkeypatch)
     file = str(tisim.directory / "gros.xml")
     for run in (tisim("platform", "new", "machine", "gros", "-o", file), tisim("platform", file)):
@@ -49,7 +49,7 @@ def test_graphene(graphene: Platform) -> None:
     assert [zone.hosts for zone in report.zones] == [0, 39, 35, 30, 40]
     assert (report.exact, report.diameter, report.unconnected) == (True, 8, 0)
     assert report.longest_latency == pytest.approx(33e-6)
-    # The first half is cabinet 1 and 33 hosts of cabinet 2; most of what they send goes to the 40
+    # The first half is cabinet 1 and 33 hosts of cabinet 2; most of its traffic goes to the 40
     # hosts of cabinet 4, through its switch.
     assert report.bisection_bandwidth == pytest.approx(1162.5e6 / (72 * 40) * 72 * 72)
 
@@ -159,9 +159,9 @@ def cluster(topology: str, parameters: object, hosts: int, **options: object) ->
 
 
 def least_cut(platform: Platform) -> float:
-    """The least cut over all ways to put the switches on a side.
+    """Return the minimum cut over all assignments of switches to a side.
 
-    The ends of the cables come from the names of the links alone.
+    The ends of the cables are taken from the names of the links only.
     """
     half = len(platform.hosts) // 2
     edges = []
@@ -212,14 +212,14 @@ def test_an_oversubscribed_fat_tree_has_the_bandwidth_of_its_cables_up() -> None
 
 
 def test_a_dragonfly_is_cut_between_its_groups() -> None:
-    # Two groups on each side, each pair of groups joined by 3 cables.
+    # Two groups on each side, each pair of groups connected by 3 cables.
     platform = cluster("dragonfly", ((4, 3), (2, 9), (4, 9), 2), 64)
     assert describe(platform).bisection_bandwidth == pytest.approx(4 * 3 * LINK)
 
 
 def test_two_hosts_in_a_ring_have_one_cable() -> None:
     platform = cluster("torus", (4, 2), 8)
-    # Messages never take the second cable of a ring of two.
+    # Messages never use the second cable of a ring of two.
     assert describe(platform).bisection_bandwidth == pytest.approx(4 * LINK)
 
 
@@ -232,7 +232,7 @@ def test_limiters_and_backbones_bound_the_cut() -> None:
     assert report.bisection_is_exact
     assert not report.exact
     leaf = cluster("fat_tree", ((4, 2), (1, 2), (1, 1)), 8, limiter=LINK / 4)
-    # Each of the two switches at the top passes no more than its limiter does.
+    # Each of the two top switches carries at most the bandwidth of its limiter.
     assert describe(leaf).bisection_bandwidth == pytest.approx(LINK / 4)
 
 
@@ -268,7 +268,7 @@ def test_the_cut_is_that_of_networkx_where_all_links_differ(
         graph.add_edge((vertex, "in"), (vertex, "out"), capacity=bandwidths[limiter])
     rows = zip(wiring.tails.tolist(), wiring.heads.tolist(), wiring.links.tolist(), strict=True)
     for place, (tail, head, link) in enumerate(rows):
-        # A vertex between: cables side by side are edges of their own.
+        # An intermediate vertex makes parallel cables separate edges.
         first = (tail, "out" if tail in limiters else "in")
         last = (head, "in")
         graph.add_edge(first, place, capacity=bandwidths[link])
@@ -278,5 +278,5 @@ def test_the_cut_is_that_of_networkx_where_all_links_differ(
             graph.add_edge((vertex, "in"), (vertex, "out"))
     least = nx.minimum_cut_value(graph, "all", "others")
     report = describe(platform.with_numbers(numbers, ()))
-    # The report finds the cut on whole numbers, whose resolution is 2^-12 of the least bandwidth.
+    # The report computes the cut with integers, whose resolution is 2^-12 of the least bandwidth.
     assert report.bisection_bandwidth == pytest.approx(least, rel=1e-3)

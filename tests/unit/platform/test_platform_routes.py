@@ -1,4 +1,4 @@
-"""Routes worked out by hand, differences that SimGrid makes, and compiled platforms."""
+"""Routes computed by hand, peculiarities of SimGrid, and compiled platforms."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_second_fat_tree_counts_on(load: Load) -> None:
     tree = 'topology="FAT_TREE" topo_parameters="1;2;1;3"'
     other = cluster(tree, "0-1").replace('"c"', '"d"').replace('"n"', '"m"')
     platform = load(f'<zone id="w" routing="Full">{cluster(tree, "0-1")}{other}</zone>')
-    # Cables of the first are numbered 0 to 5, its hosts 0 and 1.
+    # The cables of the first tree are numbered 0 to 5, its hosts 0 and 1.
     assert names(platform, "n0", "n1") == ["link_from_0_3_1_UP", "link_from_1_3_3_DOWN"]
     assert names(platform, "m0", "m1") == ["link_from_0_3_6_UP", "link_from_1_3_11_DOWN"]
 
@@ -137,7 +137,7 @@ def test_a_bypass_replaces_what_zones_find(load: Load) -> None:
         "</bypassZoneRoute>"
     )
     platform = load(THREE_ZONES.format(routing="Floyd", leave="b1", more=bypass))
-    loop = "__loopback__"  # SimGrid also asks for the way from the gateway to itself
+    loop = "__loopback__"  # SimGrid also requests the route from the gateway to itself
     assert names(platform, "a1", "c1") == [loop, "bc", loop]
     assert names(platform, "a2", "c1") == ["la", "bc", loop]
     assert names(platform, "c1", "a2") == ["bc", "ab"]
@@ -166,7 +166,7 @@ def test_one_way_routes(load: Load) -> None:
 
 
 def test_an_unreachable_vertex_does_not_disturb_dijkstra(load: Load) -> None:
-    # SimGrid's costs overflow here: u cannot be reached from a, but leads to b.
+    # SimGrid's costs overflow here: u is unreachable from a, but leads to b.
     hosts = "".join(f'<host id="{name}" speed="1"/>' for name in "aub")
     platform = load(
         f'<zone id="z" routing="Dijkstra">{hosts}<link id="l" bandwidth="1"/>'
@@ -308,7 +308,7 @@ def test_graphene_is_four_clusters(root: Path) -> None:
     platform = Platform.load(root / "platforms/graphene.xml")
     compiled = platform.compiled
     assert platform.compiled is compiled
-    # Platforms that differ in numbers only share their tree of zones.
+    # Platforms that differ only in numbers share their tree of zones.
     assert platform.scaled(latency="x2").compiled.zones is compiled.zones
     assert names_between(compiled, 0, 1) == [
         "AS_sgraphene1_link_0_limiter",

@@ -1,4 +1,4 @@
-"""The reader of platform files: versions 3 to 4.1, and what it says about bad ones."""
+"""The reader of platform files: versions 3 to 4.1, and its messages about invalid files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROUTE = '<route src="a" dst="b"><link_ctn id="l"/></route>'
 
 @pytest.fixture
 def load(tmp_path: Path) -> Load:
-    """Loads a platform from its text."""
+    """Load a platform from its text."""
 
     def load_text(text: str) -> Platform:
         path = tmp_path / "platform.xml"
@@ -29,7 +29,7 @@ def load(tmp_path: Path) -> Load:
 
 
 def zone(body: str, routing: str = "Full") -> str:
-    """A platform of one zone; the zone's elements stand in line 2."""
+    """Return a platform of one zone, whose elements are in line 2."""
     return f'<platform version="4.1"><zone id="z" routing="{routing}">\n{body}\n</zone></platform>'
 
 
@@ -300,7 +300,7 @@ def test_what_was_removed_is_a_warning(load: Load) -> None:
 def test_lines_beyond_65535(load: Load) -> None:
     with pytest.raises(InputError, match="unknown element") as caught:
         load(zone("\n" * 70000 + "<hots/>"))
-    # libxml2 keeps 16 bits of a line; beyond them it takes the line of the text that follows.
+    # libxml2 stores lines in 16 bits; beyond, it takes the line of the text that follows.
     assert caught.value.line in (70002, 70003)
 
 

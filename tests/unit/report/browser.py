@@ -1,4 +1,4 @@
-"""A headless Chromium, and a report in it, as their readers see them."""
+"""A headless Chromium, and a report in it as seen by its readers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FLAGS = (
 
 
 def missing() -> str | None:
-    """Why there is no browser to test with; None: there is one."""
+    """Return why there is no browser to test with; None if there is one."""
     if importlib.util.find_spec("selenium") is None:
         return "selenium is not installed"
     for program in ("chromium", "chromedriver"):
@@ -45,7 +45,7 @@ needs_browser = pytest.mark.skipif(missing() is not None, reason=f"needs a brows
 
 @contextmanager
 def browser(profile: Path) -> Iterator[Any]:
-    """A browser that logs its console and its requests."""
+    """Start a browser that logs its console and its requests."""
     from selenium.webdriver import Chrome, ChromeOptions
     from selenium.webdriver.chrome.service import Service
 
@@ -64,7 +64,7 @@ def browser(profile: Path) -> Iterator[Any]:
 
 
 def report_of(folder: Path, trace: str, ranks: int) -> Path:
-    """The report of a trace on a cluster, a rank a host."""
+    """Write the report of a trace on a cluster with one rank per host."""
     (folder / "t.txt").write_text(trace)
     platform = new.cluster(ranks, bandwidth="1GBps", latency="1us", speed="1Gf")
     result = tisim.replay(folder / "t.txt", platform=platform, event_log=True)
@@ -80,7 +80,7 @@ class Page:
 
         self.driver = driver
         driver.get_log("browser"), driver.get_log("performance")
-        driver.get("about:blank")  # another tab of the same page would not load it again
+        driver.get("about:blank")  # otherwise another tab of the same page would not reload it
         driver.get(file.as_uri() + tab)
         body = "return document.body.dataset.ready"
         WebDriverWait(driver, 60).until(lambda d: d.execute_script(body) == "yes")
@@ -92,17 +92,17 @@ class Page:
         self.find(f"[data-tab={name}]").click()
 
     def seen(self) -> tuple[float, float]:
-        """The part of the time that the Gantt chart shows."""
+        """The interval that the Gantt chart shows."""
         chart = self.find("#gantt-chart")
         return float(chart.get_attribute("data-begin")), float(chart.get_attribute("data-end"))
 
     def lanes(self) -> tuple[int, int]:
-        """The first and the last of the lanes that the Gantt chart shows."""
+        """Return the first and last lane that the Gantt chart shows."""
         chart = self.find("#gantt-chart")
         return int(chart.get_attribute("data-first")), int(chart.get_attribute("data-last"))
 
     def colours(self, canvas: str) -> int:
-        """How many colours there are in a picture."""
+        """Return the number of colours in a picture."""
         return int(
             self.driver.execute_script(
                 "const c = document.querySelector(arguments[0]);"
@@ -120,14 +120,14 @@ class Page:
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
     def requests(self) -> list[str]:
-        """What the page has asked for."""
+        """Return the URLs that the page has requested."""
         events = [json.loads(e["message"])["message"] for e in self.driver.get_log("performance")]
         asked = [
             event["params"]["request"]["url"]
             for event in events
             if event["method"] == "Network.requestWillBeSent"
         ]
-        # A new window begins with the browser's own page, which may still be loading.
+        # A new window starts with the browser's own page, which may still be loading.
         return [
             url for url in asked if not url.startswith(("data:", "chrome:", "chrome-untrusted:"))
         ]

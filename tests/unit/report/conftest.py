@@ -1,4 +1,4 @@
-"""Reports that several tests look at, and the browser in which they do."""
+"""Reports used by several tests, and their browser."""
 
 from __future__ import annotations
 

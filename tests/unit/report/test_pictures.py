@@ -24,7 +24,7 @@ from tisim.analysis.timeline.columns import STATES
 from tisim.errors import InputError
 from tisim.platform import new
 
-# Colour vision without one kind of cones: Machado, Oliveira and Fernandes (2009), severity 1.
+# Colour vision without one type of cones: Machado, Oliveira and Fernandes (2009), severity 1.
 MATRICES = {
     "normal": np.eye(3),
     "protanopia": np.array(
@@ -55,7 +55,7 @@ TO_XYZ = np.array(
 
 
 def lab(colour: str, seen: np.ndarray) -> np.ndarray:
-    """CIE L*a*b* of a colour as somebody sees it."""
+    """Return CIE L*a*b* of a colour as perceived with a type of colour vision."""
     parts = np.array(rgb(colour)) / 255
     linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
     xyz = TO_XYZ @ np.clip(seen @ linear, 0, 1)
@@ -266,7 +266,7 @@ def test_notebooks_show_objects_as_tables(lu: tisim.Result, tmp_path: Path) -> N
 
 
 def test_a_result_without_events_has_pictures_that_say_so() -> None:
-    """Completion in notebooks looks at every attribute."""
+    """Completion in notebooks accesses every attribute."""
     result = tisim.replay(RING, platform=GRAPHENE)
     plot = result.plot
     assert "plot" in dir(result)

@@ -1,4 +1,4 @@
-"""The report: one page that holds everything, read offline in a browser."""
+"""The report: a self-contained page, read offline in a browser."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_it_needs_nothing_else(lu: Path) -> None:
 
 
 def assert_sealed(text: str) -> None:
-    """The policy of a page allows exactly the styles and scripts that it has, by their hashes."""
+    """Check that a page's policy allows exactly its own styles and scripts, by their hashes."""
     (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
     assert "unsafe" not in policy
     assert " style=" not in re.sub(r"<script.*?</script>", "", text, flags=re.S)
@@ -91,7 +91,7 @@ def test_many_ranks_make_no_large_page(many: Path) -> None:
 
 
 def test_text_from_outside_is_no_html(tmp_path: Path) -> None:
-    """A host may be called anything."""
+    """A host may have any name."""
     name = "<script>alert(1)</script>"
     quoted = name.replace("<", "&lt;").replace(">", "&gt;")
     (tmp_path / "p.xml").write_text(
@@ -194,7 +194,7 @@ def test_a_short_run_is_shown_whole(late: Path) -> None:
 
 @pytest.fixture(scope="module")
 def late(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report of twelve ranks, of which rank 7 once computes 30 times as long."""
+    """The report of twelve ranks, of which rank 7 computes 30 times as long once."""
     directory = tmp_path_factory.mktemp("late")
     trace = ""
     for rank in range(12):
@@ -248,7 +248,7 @@ def test_a_row_of_a_table_leads_to_the_chart(driver: Any, late: Path) -> None:
 @needs_browser
 def test_tables_are_sorted_and_searched(driver: Any, lu: Path) -> None:
     page = Page(driver, lu, "#waits")
-    # The last table: who waits for whom.
+    # The last table: pairs of waiting and late ranks.
     rows = (
         "return [...[...document.querySelectorAll('#waits table')].pop().tBodies[0].rows]"
         ".filter((row) => !row.hidden).map((row) => [...row.cells].map((one) => one.textContent))"
@@ -311,9 +311,9 @@ def test_a_narrow_page_scrolls_down_only(driver: Any, lu: Path) -> None:
 
 
 def test_a_packed_trace_says_what_the_application_does(tmp_path: Path, lu: Path) -> None:
-    """A part of the page is from the structure of the trace; other traces would have to be packed.
+    """A section is derived from the structure of a packed trace; others would have to be packed.
 
-    Its file may be gone by then.
+    The trace file may be gone by then.
     """
     trace = tmp_path / "ring.tit"
     Ring(ranks=4, iterations=500).write(tmp_path / "ring")
@@ -386,7 +386,7 @@ def test_tiles_are_painted_from_below_and_have_bars(tmp_path: Path) -> None:
         ["node", tmp_path / "script.js"], capture_output=True, text=True, check=True, timeout=60
     )
     painted, rest = run.stdout.split("\n", 1)
-    assert painted == "[8,8,7,7]"  # the first class below
+    assert painted == "[8,8,7,7]"  # the first class is at the bottom
     assert rest == '[{"lane":0,"key":1,"from":1,"to":3}] {"from":0,"to":2}\n'
 
 

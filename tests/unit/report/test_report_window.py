@@ -71,11 +71,11 @@ def test_the_mouse_zooms_moves_and_selects(driver: Any, report: Path) -> None:
     shifted.scroll_from_origin(origin, 0, -200).key_up(Keys.SHIFT).perform()
     first, last = page.lanes()
     assert page.seen() == whole and 4 < last - first + 1 < 12
-    # A drag up shows what is below; its time is the whole already.
+    # Dragging up shows what is below; the whole time is shown already.
     ActionChains(driver).drag_and_drop_by_offset(chart, 0, -200).perform()
     lower = page.lanes()
     assert lower[0] > first and lower[1] - lower[0] == last - first
-    # With Shift, a window is selected in both directions.
+    # A drag with Shift selects a window in both directions.
     page.find("#zoom-all").click()
     framed = (
         ActionChains(driver).key_down(Keys.SHIFT).move_to_element_with_offset(chart, -100, -150)
@@ -129,7 +129,7 @@ def test_the_address_holds_the_window(driver: Any, report: Path) -> None:
     again = Page(driver, report, "#" + driver.current_url.partition("#")[2])
     assert (again.seen(), again.lanes()) == (shown, (4, 11))
     assert again.picture("#gantt-chart") == picture
-    # Meaningless parts of an address are ignored.
+    # Invalid parts of an address are ignored.
     strange = Page(driver, report, "#gantt?t=2..x&r=9..1")
     assert strange.lanes() == (0, 15)
     assert strange.complaints() == []
@@ -152,12 +152,12 @@ def test_a_typical_part_is_shown_first(driver: Any, lu: Path) -> None:
 
 @needs_browser
 def test_a_path_of_many_turns_does_not_hide_the_run(driver: Any, lu: Path) -> None:
-    """In a picture of the whole run the path has thousands of turns: they are faint."""
+    """In a picture of the whole run the path has thousands of turns, which are faint."""
     page = Page(driver, lu, "#gantt")
     page.find("#show-path").click()
 
     def heavy() -> float:
-        """The part of the picture that the path hides."""
+        """Return the fraction of the picture that the path covers."""
         return float(
             driver.execute_script(
                 """const chart = document.getElementById("gantt-chart");
@@ -198,7 +198,7 @@ def test_a_long_run_has_every_state_of_its_typical_part(driver: Any, tmp_path: P
 
 @needs_browser
 def test_the_typical_part_is_like_the_whole(tmp_path: Path) -> None:
-    """A run that starts by computing, and then mostly waits for messages."""
+    """The run starts by computing, and then mostly waits for messages."""
     lines = [f"{rank} compute 1000000" for rank in range(2) for _ in range(200)]
     for _ in range(2000):
         lines += ["0 compute 10000", "0 send 1 0 1000", "1 recv 0 0 1000", "1 compute 10000"]
@@ -246,7 +246,7 @@ RANKS, SLOW = 400, 123
 
 
 def run(directory: Path, iterations: int) -> Path:
-    """The report of a ring, one of whose ranks computes three times as long as the others."""
+    """Write the report of a ring in which one rank computes three times as long as the others."""
     trace = ""
     for rank in range(RANKS):
         following, before = (rank + 1) % RANKS, (rank - 1) % RANKS
@@ -287,7 +287,7 @@ def test_short_runs_of_many_ranks_have_every_state(tmp_path: Path) -> None:
 
 
 def tip_at(page: Page, down: float) -> str:
-    """What the page says of a point of its chart: its middle, so far down."""
+    """Return the tooltip at the horizontal centre of the chart, at a fraction of its height."""
     from selenium.webdriver import ActionChains
 
     chart = page.find("#gantt-chart")
@@ -302,7 +302,7 @@ def test_ranks_are_zoomed_down_to_single_ones(driver: Any, crowded: Path) -> Non
     page = Page(driver, crowded, "#gantt")
     assert page.lanes() == (0, RANKS - 1)
     assert "A row is 10 ranks." in page.find("#gantt-note").text
-    # Every state of the part that is shown first is known, also that of each rank of a row.
+    # Every state of the initial part is known, also for each rank of a row.
     assert re.match(r"ranks \d+-\d+, .*\n\d+ [a-z ]+", tip_at(page, 0.5))
     for _ in range(4):
         page.find("#lanes-in").click()
@@ -316,7 +316,7 @@ def test_ranks_are_zoomed_down_to_single_ones(driver: Any, crowded: Path) -> Non
 
 @needs_browser
 def test_the_address_counts_ranks(driver: Any, crowded: Path) -> None:
-    """The slow rank has its own row, also where not every state is known: it only computes."""
+    """The slow rank has its own row even where not every state is known: it only computes."""
     data = data_of(crowded)
     known, end = data["detail"]["end"], data["end"]
     page = Page(driver, crowded, f"#gantt?t={known + 1e-6}..{end}&r={SLOW - 1}..{SLOW + 1}")
@@ -366,5 +366,5 @@ def test_long_names_of_axes_are_not_cut() -> None:
     for name in ("rows of ", "columns of "):
         left, _ = places[name + LONG]
         assert left + 6.5 * len(name + LONG) < width
-    # The name of the rows has a line of its own.
+    # The name of the rows has its own line.
     assert [y for _, y in places.values()].count(places["rows of " + LONG][1]) == 1

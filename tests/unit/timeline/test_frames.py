@@ -1,4 +1,4 @@
-"""Runs in the forms of Hatchet and Pipit, and the units of data frames."""
+"""Runs in the formats of Hatchet and Pipit, and the units of data frames."""
 
 from __future__ import annotations
 

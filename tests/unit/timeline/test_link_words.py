@@ -1,4 +1,4 @@
-"""Links of hosts are told apart from those between switches."""
+"""Links of hosts are distinguished from those between switches."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_links_between_switches_are_of_no_host() -> None:
     assert sorted(words.values()) == sorted(
         f"node-{host}, {way}" for host in range(16) for way in ("up", "down")
     )
-    # Every link of a torus carries what others send to each other, too.
+    # Every link of a torus also carries traffic between other hosts.
     torus = new.torus(27, bandwidth="1GBps", latency="1us", speed="1Gf")
     assert words_of(torus, 27) == {}
 

@@ -1,4 +1,4 @@
-"""Timelines for Paraver, read back and compared with what was recorded."""
+"""Timelines for Paraver, read back and compared with the recorded events."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import tisim
 from tests.support import GRAPHENE, RING
 from tisim.analysis.timeline.formats import paraver
 
-# MPI's names of the actions of a trace, where they differ.
+# MPI names of trace actions, where they differ.
 CALLS = {"reducescatter": "MPI_Reduce_scatter", "exscan": "MPI_Scan"}
 NO_CALLS = ("nop", "compute", "sleep")
 
 
 class ParaverTrace:
-    """The three files of a trace; asserts what the format demands of them."""
+    """The three files of a trace; asserts the requirements of the format."""
 
     def __init__(self, path: Path) -> None:
         header, *lines = path.read_text().splitlines()
@@ -96,7 +96,7 @@ class ParaverTrace:
                 self.rows[level] = [next(lines) for _ in range(int(size))]
 
     def calls(self, rank: int) -> list[tuple[int, int, str]]:
-        """Begin, end and name of each MPI call: events of one type never overlap."""
+        """Return begin, end and name of each MPI call: events of one type never overlap."""
         found, begin, kind, name = [], -1, -1, ""
         for time, of, value in self.events[rank]:
             if not self.event_names[of].startswith("MPI"):
@@ -112,7 +112,7 @@ class ParaverTrace:
         return found
 
     def spans(self, rank: int, label: str) -> list[tuple[int, int, str]]:
-        """Begin, end and value of the events of a label."""
+        """Return begin, end and value of the events with a label."""
         found, begin, name = [], -1, ""
         (kind,) = (number for number, text in self.event_names.items() if text == label)
         for time, of, value in self.events[rank]:
@@ -128,7 +128,7 @@ def nanoseconds(seconds: float) -> int:
 
 
 def check_states(result: tisim.Result, trace: ParaverTrace) -> None:
-    """States tile the time of each rank; what it computes is Running."""
+    """Check that states tile the time of each rank, and that computation is Running."""
     for rank, states in enumerate(trace.states):
         bounds = [0, *(end for _, end, _ in states)]
         assert [start for start, _, _ in states] == bounds[:-1]
@@ -142,7 +142,7 @@ def check_states(result: tisim.Result, trace: ParaverTrace) -> None:
 
 
 def check_events(result: tisim.Result, trace: ParaverTrace) -> None:
-    """A pair of events for each MPI call and for each wait state."""
+    """Check that each MPI call and each wait state has a pair of events."""
     for rank in range(trace.tasks):
         actions = result.timeline[result.timeline["rank"] == rank]
         assert trace.calls(rank) == [
@@ -171,7 +171,7 @@ def check_messages(result: tisim.Result, trace: ParaverTrace) -> None:
 
 
 def check(result: tisim.Result, trace: ParaverTrace) -> None:
-    """The result is one that was recorded."""
+    """Check a trace against the result that it was recorded from."""
     assert trace.end == nanoseconds(result.simulated_time)
     check_states(result, trace)
     check_events(result, trace)
@@ -204,7 +204,7 @@ def test_nodes_processors_and_rows(tmp_path: Path) -> None:
 def test_records_are_sorted_whatever_the_window(
     tmp_path: Path, nas_traces: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What comes too late for the window is sorted in the end."""
+    """Records too late for the window are sorted at the end."""
     (tmp_path / "wide").mkdir()
     recorded(nas_traces / "lu.S.4", tmp_path / "wide")
     monkeypatch.setattr(paraver, "_WINDOW", (20, 1, 20))

@@ -34,7 +34,7 @@ class Slice:
 
 
 def known_fields_only(message: Any) -> bool:
-    """True if the descriptors know every field, of all messages inside too."""
+    """Return True if the descriptors define every field, including nested messages."""
     from google.protobuf.message import Message
     from google.protobuf.unknown_fields import UnknownFieldSet
 
@@ -49,7 +49,7 @@ def known_fields_only(message: Any) -> bool:
 
 
 class Decoded:
-    """A trace, every packet of it."""
+    """A decoded trace with all its packets."""
 
     def __init__(self, path: Path) -> None:
         trace = trace_pb2.Trace()
@@ -74,7 +74,7 @@ class Decoded:
                 assert what == "track_event"
                 assert packet.sequence_flags == trace_pb2.TracePacket.SEQ_NEEDS_INCREMENTAL_STATE
                 events.append((packet.timestamp, packet.track_event))
-        # As Trace Processor does: by time, and those of one time as they stand in the file.
+        # As in Trace Processor: by time, then in the order of the file.
         for time, event in sorted(events, key=lambda event: event[0]):
             self._event(time, event)
         assert not any(self._open.values())
@@ -111,7 +111,7 @@ class Decoded:
             stack.pop()
 
     def of_parent(self, name: str) -> list[int]:
-        """The tracks under the one of that name, in the order in which they are shown."""
+        """Return the child tracks of the named track, in display order."""
         (parent,) = (
             track
             for track in self.tracks.values()
@@ -137,9 +137,9 @@ def ns(seconds: pd.Series) -> pd.Series:
 
 
 def check_actions(result: tisim.Result, decoded: Decoded) -> None:
-    """Each action is a slice of its rank, at its time, with what is known of it.
+    """Check that each action is a slice of its rank, with its time and its details.
 
-    One that does nothing is shown if it takes time or requests end with it.
+    An action without effect is shown if it takes time or completes requests.
     """
     for rank, slices in enumerate(decoded.ranks()):
         actions = result.timeline[result.timeline["rank"] == rank]
@@ -158,7 +158,7 @@ def check_actions(result: tisim.Result, decoded: Decoded) -> None:
 
 
 def check_waits(result: tisim.Result, decoded: Decoded) -> None:
-    """Each wait state is a slice inside the call that waits."""
+    """Check that each wait state is a slice inside the waiting call."""
     for rank, slices in enumerate(decoded.ranks()):
         states = result.states
         waits = states[(states["rank"] == rank) & (states.cause >= 0)]
@@ -174,7 +174,7 @@ def check_waits(result: tisim.Result, decoded: Decoded) -> None:
 
 
 def arrows(decoded: Decoded) -> Iterator[tuple[int, Slice, int, Slice]]:
-    """Source, its slice, destination, its slice; each arrow has two ends."""
+    """Yield source, its slice, destination, its slice; each arrow has two ends."""
     begins, ends = {}, {}
     for rank, slices in enumerate(decoded.ranks()):
         for span in slices:
@@ -191,7 +191,7 @@ def arrows(decoded: Decoded) -> Iterator[tuple[int, Slice, int, Slice]]:
 
 
 def check_messages(result: tisim.Result, decoded: Decoded) -> None:
-    """Each message is an arrow from the slice that sends it to that which receives it."""
+    """Check that each message is an arrow from the sending slice to the receiving one."""
     found: dict[tuple[int, int, bool], list[tuple[int, int]]] = defaultdict(list)
     for source, sends, destination, receives in arrows(decoded):
         key = (source, destination, sends.category == "part of a collective")
@@ -199,7 +199,7 @@ def check_messages(result: tisim.Result, decoded: Decoded) -> None:
     groups = result.messages.groupby(["source", "destination", "collective"])
     assert found.keys() == set(groups.groups)
     for key, messages in groups:
-        # In a slice that sends, the message is posted; one that receives ends after it arrived.
+        # A message is posted within its sending slice; the receiving slice ends after its arrival.
         posted = sorted(map(nanoseconds, messages["posted"]))
         arrived = sorted(map(nanoseconds, messages["arrived"]))
         starts, ends = (sorted(times) for times in zip(*found[key], strict=True))
@@ -208,7 +208,7 @@ def check_messages(result: tisim.Result, decoded: Decoded) -> None:
 
 
 def check_nesting(decoded: Decoded) -> None:
-    """Slices lie within those that they are in; parts of collectives in collectives."""
+    """Check that slices are within their parents, and parts of collectives in collectives."""
     for slices in decoded.ranks():
         stack: list[Slice] = []
         for span in slices:
@@ -221,7 +221,7 @@ def check_nesting(decoded: Decoded) -> None:
 
 
 def check_load(result: tisim.Result, decoded: Decoded) -> None:
-    """The counters are the mean utilisation of the most loaded links, in percent."""
+    """Check that counters are the mean utilisation of the most loaded links, in percent."""
     links = result.links
     places = links.most_loaded(100)
     if not len(places):
@@ -241,7 +241,7 @@ def check_load(result: tisim.Result, decoded: Decoded) -> None:
 
 
 def check(result: tisim.Result, decoded: Decoded) -> None:
-    """The result is one that was recorded."""
+    """Check a trace against the result that it was recorded from."""
     check_actions(result, decoded)
     check_waits(result, decoded)
     check_messages(result, decoded)
@@ -271,7 +271,7 @@ def test_calls_that_wait_for_several_messages_or_for_none(tmp_path: Path) -> Non
     ]
     result, decoded = recorded(write_ranks(tmp_path / "traces", *texts), tmp_path)
     check(result, decoded)
-    # The end of a rank waits for what is pending, and shows it.
+    # The end of a rank waits for pending operations, and shows it.
     outer = [[span for span in slices if span.depth == 0] for slices in decoded.ranks()]
     assert [slices[-1].name for slices in outer] == ["nop", "nop", "allreduce"]
     assert outer[1][-1].start < outer[1][-1].end
@@ -325,7 +325,7 @@ def told(span: Slice) -> tuple[object, ...]:
 
 
 def reaching_into(slices: list[Slice], begin: float, end: float) -> Iterator[Slice]:
-    """The slices of calls that reach into a part of the time, with those inside."""
+    """Yield the slices of calls that overlap an interval, with their nested slices."""
     is_shown = False
     for span in slices:
         if span.depth == 0:

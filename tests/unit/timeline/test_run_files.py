@@ -1,4 +1,4 @@
-"""Run files hold everything that happened, in few bytes, and are read with care."""
+"""Run files contain all events, are compact, and are read defensively."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytest.importorskip("pyarrow")
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[tisim.Result, Path]:
-    """A replay with an event log, and its run file with levels as those of longer runs."""
+    """A replay with an event log, and its run file with as many levels as longer runs have."""
     path = tmp_path_factory.mktemp("lu") / "lu.tir"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(writer, "_STATES_OF_A_CELL", 2)
@@ -107,7 +107,7 @@ def test_levels_say_what_the_records_say(
         grid = np.zeros((columns, 4, len(keys)))
         np.add.at(grid, (tile.column, tile.lane, tile.key), tile.seconds)
         sums.append(grid)
-    # The times in a part of a level are spread evenly over it; no part is wider than a column.
+    # Times are spread evenly over a part of a level; no part is wider than a column.
     moved = np.abs(np.cumsum(sums[0] - sums[1], axis=0)).max()
     assert moved <= (1e-4 if columns == 256 else 1) * run.end / columns
     assert of_levels.count.sum() == of_records.count.sum() == run.info["records"]["states"]
@@ -140,7 +140,7 @@ def test_a_run_without_time(tmp_path: Path) -> None:
 
 
 def rewritten(source: Path, target: Path, **changes: object) -> Path:
-    """A copy of a run file with other values in its run.json."""
+    """Write a copy of a run file with other values in its run.json."""
     with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
         for item in old.infolist():
             content = old.read(item)
@@ -170,7 +170,7 @@ def test_what_is_no_run_file(written: tuple[tisim.Result, Path], tmp_path: Path)
 def test_damaged_tables_end_with_one_message(
     written: tuple[tisim.Result, Path], tmp_path: Path, member: str
 ) -> None:
-    """Whatever bytes of a table are wrong, a picture is made or the file is called damaged."""
+    """Whichever bytes of a table are wrong, a picture results or the file is reported damaged."""
     path = tmp_path / "x.tir"
     content = written[1].read_bytes()
     with zipfile.ZipFile(written[1]) as archive:

@@ -1,4 +1,4 @@
-"""The formats of timelines: their files, what they hold, and failures on the way."""
+"""Timeline formats: their files, their contents, and failures while writing."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_each_format_has_its_files_and_the_same_bytes_each_time(name: str, tmp_p
 
 
 def test_parquet_has_no_bytes_that_nobody_set(tmp_path: Path) -> None:
-    """Fresh memory is filled with another byte in each process, where glibc can do that."""
+    """Fresh memory is filled with a different byte in each process, if glibc supports it."""
     pytest.importorskip("pyarrow")
     written = []
     for fill in ("0", "85"):
@@ -213,7 +213,7 @@ def test_a_disk_that_is_full_is_one_message(name: str, out: Path, nas_traces: Pa
 def test_all_timelines_are_complete_before_the_first_gets_its_name(
     out: Path, nas_traces: Path
 ) -> None:
-    """The second file is too large; the first would have been in time."""
+    """The second file is too large; the first one alone would fit."""
     program = (
         "import resource, signal, sys; from tisim.commands.cli import main;"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"

@@ -1,4 +1,4 @@
-"""Wait states computed by hand, and computations that took far longer than others."""
+"""Wait states computed by hand, and computations far longer than others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tisim.analysis.timeline.outliers import place_of, ranges
 from tisim.platform import new
 from tisim.platform.deployment import Deployment
 
-# Calls cost nothing, and computing so many flops takes so many seconds.
+# Calls cost nothing, and n flops take n seconds.
 FREE = {"smpi/os": "0:0:0", "smpi/ois": "0:0:0", "smpi/or": "0:0:0"}
 MACHINE = '<cluster id="c" prefix="c-" suffix="" radical="0-7" speed="1f" bw="1GBps" lat="1us"/>'
 
@@ -22,14 +22,14 @@ Row = tuple[str, str, int, int, float]
 
 
 def replay(directory: Path, *ranks: str, **options: str) -> tisim.Result:
-    """Replay programs of one line a rank, their actions parted by ``;``."""
+    """Replay programs of one line per rank, with actions separated by ``;``."""
     traces = write_ranks(directory / "traces", *ranks)
     machine = platform_file(directory, MACHINE)
     return tisim.replay(traces, platform=machine, config=FREE | options, event_log=True)
 
 
 def waits(result: tisim.Result, least: float = 0.01) -> set[Row]:
-    """State, kind, rank, cause and seconds of the waits that are no matter of microseconds."""
+    """Return state, kind, rank, cause and seconds of the waits that exceed `least`."""
     rows: Iterable[Row] = result.waits[["state", "kind", "rank", "cause", "seconds"]].itertuples(
         index=False, name=None
     )
@@ -37,7 +37,7 @@ def waits(result: tisim.Result, least: float = 0.01) -> set[Row]:
 
 
 def test_late_sender(tmp_path: Path) -> None:
-    """The receiver comes at 1 s, the sender at 4 s."""
+    """The receiver calls at 1 s, the sender at 4 s."""
     result = replay(tmp_path, "compute 4;send 1 0 1000000 6", "compute 1;recv 0 0 1000000 6")
     assert waits(result) == {("late sender", "recv", 1, 0, 3.0)}
     (wait,) = result.waits["seconds"]
@@ -45,7 +45,7 @@ def test_late_sender(tmp_path: Path) -> None:
 
 
 def after(call: str, *seconds: int) -> list[str]:
-    """Programs of ranks that make a call, each after it has computed for some seconds."""
+    """Return programs of ranks that make a call, each after computing for some seconds."""
     return [f"compute {duration};{call}" for duration in seconds]
 
 
@@ -119,14 +119,14 @@ def test_all_to_all_waits_for_the_last_to_come(tmp_path: Path, call: str) -> Non
 
 
 def test_early_reduce(tmp_path: Path) -> None:
-    """The root waits until the last of those has come whose data it collects."""
+    """The root waits until the last rank whose data it collects has called."""
     result = replay(tmp_path, *after("reduce 8 0 0 6", 1, 2, 2, 9))
     assert result.breakdown.by_rank["early reduce"][0] == pytest.approx(8, abs=1e-3)
     assert result.waits.iloc[0][["rank", "state"]].tolist() == [0, "early reduce"]
 
 
 def test_ranks_that_meet_before_a_collective(tmp_path: Path) -> None:
-    """`smpi/barrier-collectives`: the last to come is the cause, and on the critical path."""
+    """`smpi/barrier-collectives`: the last rank is the cause, and on the critical path."""
     ranks = after("bcast 8 0 6", 1, 5, 2)
     result = replay(tmp_path, *ranks, **{"smpi/barrier-collectives": "yes"})
     assert waits(result) == {
@@ -179,14 +179,14 @@ def test_without_an_event_log_there_is_nothing_to_tell() -> None:
 def test_exchanges_in_order_have_a_critical_path(
     tmp_path: Path, ranks: list[str], expected: set[Row]
 ) -> None:
-    """Two ranks that wake each other by their answers, before any byte moves, wait for neither."""
+    """Two ranks that wake each other with replies, before any byte moves, wait for neither."""
     result = replay(tmp_path, *ranks, **{"network/ordering": "fifo"})
     assert result.critical_path.length == pytest.approx(result.simulated_time, rel=1e-12)
     assert waits(result) == expected
 
 
 def test_ranks_that_wait_for_one_another_have_a_critical_path(tmp_path: Path) -> None:
-    """Those of a node exchange a block before the others have begun."""
+    """The ranks of a node exchange a block before the others have started."""
     (tmp_path / "machine.xml").write_text(
         """<platform version="4.1"><cluster id="c" prefix="c-" suffix="" radical="0-1" speed="1f"
         bw="4.77MBps" lat="7us" loopback_bw="694MBps" loopback_lat="7us"/></platform>"""
@@ -208,7 +208,7 @@ _STEPS = 20
 
 
 def sweep(folder: Path, ranks: int, slow: dict[tuple[int, int], int]) -> Path:
-    """A sweep over ranks, from the first to the last and round again; 1 ms of computing each."""
+    """Write a sweep over ranks, from first to last and round again; 1 ms of computing each."""
     folder.mkdir()
     for rank in range(ranks):
         lines = [f"{rank} init"]
@@ -234,7 +234,7 @@ def test_a_long_computation_is_named_with_who_waits_for_it(tmp_path: Path) -> No
     assert found.seconds == pytest.approx(30e-3)
     assert found.usual == pytest.approx(1e-3)
     assert found.alike == _STEPS
-    # Rank 3 waits for it, rank 0 for rank 3, rank 1 for rank 0; all the time.
+    # Rank 3 waits for it, rank 0 for rank 3, rank 1 for rank 0; for the full duration.
     assert found.waiting == 3
     assert found.waited == pytest.approx(3 * 30e-3, rel=1e-3)
     written = result.require_event_log().to_dict()["outliers"]
@@ -242,7 +242,7 @@ def test_a_long_computation_is_named_with_who_waits_for_it(tmp_path: Path) -> No
 
 
 def test_what_a_rank_does_seldom_is_compared_with_other_ranks(tmp_path: Path) -> None:
-    """Each rank computes three times between a barrier and its receive, rank 3 once for longer."""
+    """Each rank computes three times between a barrier and its receive, rank 3 once longer."""
     lines = [f"{rank} init" for rank in range(6)]
     for step in range(3):
         for rank in range(6):
@@ -268,7 +268,7 @@ def test_a_slow_node_is_named(tmp_path: Path) -> None:
     assert (found.host, found.ranks) == ("node-11", [11])
     assert found.ratio == pytest.approx(2.0)
     assert log.outliers == []
-    # Where many ranks compute longer, the work is divided so.
+    # If many ranks compute longer, the cause is the division of the work.
     more = slow | {(rank, step): 2_000_000 for rank in (3, 7) for step in range(_STEPS)}
     assert replayed(sweep(tmp_path / "u", 12, more), 12).require_event_log().slow_ranks == []
 
@@ -283,7 +283,7 @@ def test_one_long_computation_makes_no_slow_node(tmp_path: Path) -> None:
 def test_the_printed_critical_path_is_whole(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What is left out of the table is summed in its last row."""
+    """Entries omitted from the table are summed in its last row."""
     command = CommandLine(tmp_path, capsys)
     mg = str(ROOT / "traces" / "npb.S.tar.xz" / "mg.S.16")
     graphene = str(ROOT / "platforms" / "graphene.xml")

@@ -1,4 +1,4 @@
-"""A run that the tests of the viewer look at."""
+"""The run used by the tests of the viewer."""
 
 from __future__ import annotations
 

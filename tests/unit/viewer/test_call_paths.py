@@ -66,7 +66,7 @@ def test_a_computation_lies_between_calls(late: RunFile) -> None:
 
 
 def test_a_computation_has_no_messages(tmp_path: Path) -> None:
-    """A receive that is posted at the same instant, in no time, is none of the computation's."""
+    """A receive posted at the same instant, in zero time, does not belong to the computation."""
     (tmp_path / "posted.txt").write_text(
         "0 init\n1 init\n0 irecv 1 0 1000\n0 compute 1e9\n0 wait 1 0 0\n1 send 0 0 1000\n"
     )
@@ -125,7 +125,7 @@ _SOLVE = "main (a.c:9) > solve (a.c:20)"
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> RunFile:
-    """Two sends in a function of a function, then a collective in another; four ranks."""
+    """Two sends in a nested function, then a collective in another; four ranks."""
     folder = tmp_path_factory.mktemp("depth")
     program = Program(4)
     for number, rank in enumerate(program.ranks):
@@ -150,7 +150,7 @@ def test_functions_are_above_the_calls_that_they_make(run: RunFile) -> None:
     shown = CallPathView(run, Sites(run)).within(whole, 2)
     depths = shown["depths"]
     assert isinstance(depths, list) and shown["known"]
-    # Before the first call of solve, only main is known; between calls of one function, it is.
+    # Before the first call of solve, only main is known; between its calls, solve is known.
     assert [name for *_, name in depths[0]] == ["main"]
     assert [name for *_, name in depths[1]] == ["compute", "solve"]
     assert [name for *_, name in depths[2]] == ["exchange", "compute", "norm"]
@@ -172,7 +172,7 @@ def test_messages_of_collectives_are_below(run: RunFile) -> None:
         assert sorted(message["start"] for message in messages) == sorted(
             inner.reals("started").tolist()
         )
-    # Those that are under way at once are beneath each other.
+    # Messages in flight concurrently are in different rows.
     for message in messages:
         for other in messages:
             if message is not other and message["row"] == other["row"]:
@@ -185,13 +185,13 @@ def test_without_call_sites_there_are_calls(run_file: Path) -> None:
     depths = shown["depths"]
     assert isinstance(depths, list) and len(depths) == 1 and not shown["known"]
     assert {"recv", "send", "compute"} <= {name for *_, name in depths[0]}
-    # A long window has its longest calls, never more than the picture has room for.
+    # A long window contains its longest calls, never more than fit in the picture.
     whole = CallPathView(lu, Sites(lu)).within(Window(lu, 0.0, lu.end, 0, 3), 1)["depths"]
     assert isinstance(whole, list) and len(whole[0]) <= 4000
 
 
 def _sampled_run(folder: Path, *, with_sites: bool) -> RunFile:
-    """Two computations of 1 ms before a barrier each; the first one was sampled ten times."""
+    """Write a run with two computations of 1 ms before barriers; the first has ten samples."""
     program = Program(2)
     for rank in program.ranks:
         where = {}
@@ -219,7 +219,7 @@ def test_sampled_computations_have_functions(tmp_path: Path, with_sites: bool) -
     shown = CallPathView(sampled, Sites(sampled)).within(Window(sampled, 0.0, sampled.end, 0, 1), 0)
     depths = shown["depths"]
     assert isinstance(depths, list) and shown["sampled"] and shown["known"] is with_sites
-    # Functions with the most samples come first, as long as their share of the millisecond is.
+    # Functions with the most samples come first, with lengths proportional to their samples.
     assert depths[0][0] == [0.0, pytest.approx(sampled.end, rel=1e-2), "main"]
     parts = {name: end - start for start, end, name in depths[1] if start < 0.99e-3}
     assert parts.pop("assemble") == pytest.approx(0.6e-3)
@@ -227,10 +227,10 @@ def test_sampled_computations_have_functions(tmp_path: Path, with_sites: bool) -
         assert parts.pop("solve") == pytest.approx(0.4e-3)
         assert [name for *_, name in depths[2][:4]] == ["compute", "outer", "inner"]
         assert depths[2][1][1] - depths[2][1][0] == pytest.approx(0.3e-3)
-        # The barrier and what was not sampled is in what they have in common: nothing is known.
+        # The barrier and unsampled time belong to the common function, which is unknown here.
         assert {name for *_, name in depths[1]} >= {"barrier", "compute"}
     else:
-        # The barrier goes on with the function that the samples have led to.
+        # The barrier continues the function that the samples led to.
         assert [name for *_, name in depths[1]] == ["assemble", "solve"]
         assert "wait" in {name for *_, name in depths[2]}
 
@@ -269,13 +269,13 @@ def test_sums_and_colours_follow_samples(tmp_path: Path) -> None:
         "main > solve > outer": pytest.approx(0.3e-3),
         "main > solve > inner": pytest.approx(0.1e-3),
     }
-    # Colours show the path of most samples.
+    # Colours show the path with the most samples.
     assert _sums(first, sampled, "procedure")["assemble"] == pytest.approx(1e-3, rel=1e-3)
     assert _sums(first, sampled, "procedure", 1)["main"] == pytest.approx(1e-3, rel=1e-3)
 
 
 def _sums(window: Window, run: RunFile, by: str, depth: int = 0) -> dict[str, float]:
-    """Seconds of each class, by the picture of a window."""
+    """Return the seconds of each class, from the picture of a window."""
     found = StateColours(run, Sites(run)).classes(window, by, depth)
     assert not isinstance(found, str)
     legend: list[ColourClass]

@@ -36,7 +36,7 @@ def run_of(folder: Path, ranks: int, text: str) -> RunFile:
 
 
 def test_what_lies_before_a_collective_is_forgotten(tmp_path: Path) -> None:
-    """Rank 5 is late once before a barrier, and less so before it sends to rank 3."""
+    """Rank 5 is late once before a barrier, and less late before it sends to rank 3."""
     lines = ""
     for rank in range(8):
         first, second = (50e6, 5e6) if rank == 5 else (1e6, 1e6)
@@ -61,7 +61,7 @@ def test_a_late_rank_that_has_waited_is_no_origin(tmp_path: Path) -> None:
     )
     causes = Causes(run_of(tmp_path, 3, text))
     details = causes.details(2, 7e-3)
-    # Rank 1 computes no longer than rank 2.
+    # Rank 1 does not compute longer than rank 2.
     waited, origin = details["chain"]
     assert (waited["rank"], waited["state"]) == (1, "late sender")
     assert waited["share"] < 0.01
@@ -87,7 +87,7 @@ _PLATFORM = """<zone id="world" routing="Full">
 
 @pytest.fixture(scope="module")
 def halo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two ranks a host; the platform of docs/howto/find_a_delay.md."""
+    """Two ranks per host on the platform of docs/howto/find_a_delay.md."""
     folder = tmp_path_factory.mktemp("halo")
     nodes = platform_file(folder, _PLATFORM)
     Halo3D(ranks=1000, iterations=20).write(folder / "halo.tit")
@@ -105,7 +105,7 @@ def test_the_longest_waits_are_due_to_the_slow_node(halo: Path) -> None:
         largest, origin = details["causes"][0], details["chain"][-1]
         assert largest["rank"] == origin["rank"] and largest["rank"] in _RANKS
         assert largest["state"] == origin["state"] == "compute"
-        # 1 ms at 2 Gf each, where others compute for 2/3 ms.
+        # 1 ms at 2 Gf each, where other ranks compute for 2/3 ms.
         assert largest["explains"] > 0.33e-3 * largest["parts"]
         assert largest["origin"] == (largest["share"] >= 0.5)
         times = [one["end"] for one in (details["state"], *details["chain"])]
@@ -123,7 +123,7 @@ def test_the_node_is_found_in_the_page(viewer: viewers.Viewer, tmp_path: Path) -
     with chromium.browser(tmp_path) as driver:
         driver.get(viewer.address)
         wait_for(driver, "return document.getElementById('chart').dataset.drawn")
-        # A search, its longest wait, and the last of the chain of its causes.
+        # A search, its longest wait, and the last step of its chain of causes.
         driver.execute_script("document.getElementById('search').value = 'wait > 0.3ms'")
         driver.execute_script("document.getElementById('search-form').requestSubmit()")
         panel_says(driver, "the longest first")
@@ -132,7 +132,7 @@ def test_the_node_is_found_in_the_page(viewer: viewers.Viewer, tmp_path: Path) -
         driver.execute_script("[...document.querySelectorAll('.chain button')].at(-1).click()")
         panel_says(driver, f"on {_SLOW}")
         panel_says(driver, "Who waits because of it: ")
-        # The ranks by what they compute: those of the slow node first, in table and picture.
+        # The ranks by computing time: those of the slow node first, in table and picture.
         driver.execute_script("document.querySelector('[data-tab=ranks]').click()")
         panel_says(driver, "Ranks of the window")
         rows = "[...document.querySelectorAll('#panel tbody tr')].slice(0, 3)"
@@ -177,7 +177,7 @@ def test_they_are_those_of_the_report(tmp_path: Path, which: str) -> None:
     told = [unescape(re.sub("<[^>]*>", "", one)) for one in listed.split("</li>") if one]
     own = [str(script["text"]).replace("**", "") for script in found(run)]
     assert own[:-1] == told[:-1]
-    # A run file knows only the means of links, and hosts are named without their domain.
+    # A run file contains only mean link loads, and hosts are named without their domain.
     link = told[-1].replace(".nancy.grid5000.fr", "")
     assert link.startswith(own[-1].removesuffix("."))
     assert len(own) > 3
@@ -200,7 +200,7 @@ def test_each_leads_to_what_it_says(tmp_path: Path) -> None:
 
 @viewers.needs_viewer
 def test_waits_that_are_nothing_have_no_cause(tmp_path: Path) -> None:
-    """Of a second of computation a rank waits for 5 us, because of 5 us more of the other one."""
+    """In 1 s of computation a rank waits for 5 us, because of 5 us more in the other one."""
     for rank, flops in enumerate((1e9, 1.000005e9)):
         (tmp_path / f"r{rank}").write_text(f"{rank} compute {flops}\n{rank} barrier\n")
     platform = new.cluster(2, bandwidth="1GBps", latency="1us", speed="1Gf")
@@ -217,10 +217,10 @@ def test_long_histories_are_not_added_up(run_file: Path, monkeypatch: pytest.Mon
     fewer = [str(script["text"]) for script in found(run_file)]
     (said,) = (text for text in fewer if "single wait" in text)
     assert not any("is due to" in text or "because of it" in text for text in fewer)
-    # Findings that do not need it are unchanged.
+    # Findings that do not need the sums are unchanged.
     assert all(any(text[:60] == one[:60] for one in every) for text in fewer if text != said)
     assert any("Most of that waiting is" in text for text in fewer)
-    # Waits because of a state are not looked for either; the causes of a wait are.
+    # The ranks waiting because of a state are not computed either; the causes of a wait are.
     answers = Answers([RunFile(run_file)])
     wait = json.loads(answers.answer("search", {"q": "late sender", "most": "1"}) or b"")["states"][
         0

@@ -54,7 +54,7 @@ def test_links_carry_what_the_core_counts(replayed: tuple[tisim.Result, RunFile]
     for row in rows:
         assert row["bytes"] == pytest.approx(counted["bytes"][row["link"]], rel=1e-12)
         assert row["load"] == pytest.approx(counted["mean"][row["link"]], rel=1e-12)
-    # The halves of the run are the whole of it.
+    # The halves of the run add up to the whole.
     halves = [RunNetwork(run).used(*part)["rows"] for part in ((0.0, 0.03), (0.03, run.end))]
     for row in rows:
         parts = [
@@ -81,7 +81,7 @@ def test_a_message_alone_has_all_of_its_narrowest_link(tmp_path: Path) -> None:
     times = {name: float(rows.reals(name)[0]) for name in ("started", "arrived")}
     route = RunNetwork(run).route_of({**message, **times})
     assert route is not None
-    # With an envelope of 16 bytes; it takes some time until the first byte arrives.
+    # With an envelope of 16 bytes; the first byte arrives after some latency.
     moving = 1.000016 / (times["arrived"] - times["started"])
     assert [row["link"] for row in route] == ["cable", "wide"]
     assert [row["share"] for row in route] == pytest.approx([moving, moving / 4])
@@ -115,7 +115,7 @@ def test_it_is_the_path_of_the_result(replayed: tuple[tisim.Result, RunFile]) ->
     expected = {(str(row.state), str(row.kind)): row.seconds for row in by_kind.itertuples()}
     found = {(row["state"], row["kind"]): row["seconds"] for row in kinds}
     assert found == pytest.approx(expected, rel=1e-9)
-    # More parts than can be drawn: the longest are there.
+    # There are more parts than can be drawn: the longest ones are included.
     assert len(drawn["start"]) <= 4000 < len(known)
     longest = known.iloc[int((known["end"] - known["start"]).to_numpy().argmax())]
     assert longest["start"] in drawn["start"]
@@ -133,7 +133,7 @@ def test_a_window_has_the_parts_in_it(replayed: tuple[tisim.Result, RunFile]) ->
     assert np.array_equal(drawn["source"], inside["rank"])
     assert np.array_equal(drawn["destination"], inside["destination"])
     assert shown["seconds"] == pytest.approx(end - begin, rel=1e-9)
-    # The rank that once computes for too long.
+    # The rank with one computation that is too long.
     assert ranks[0]["rank"] == 3
 
 
@@ -169,7 +169,7 @@ SWEEP, RIGHT_HAND_SIDE = 1.3e5, 5e6  # flops of a block of a plane, and of all p
 
 
 def lu() -> dict[int, list[str]]:
-    """The lines of each rank; computations differ by 5 %, as those that are measured."""
+    """Return the lines of each rank; computations vary by 5 %, like measured ones."""
     drawn = random.Random(1)
     lines: dict[int, list[str]] = {}
     for rank in range(RANKS):
@@ -223,9 +223,9 @@ class Late:
 
 @pytest.fixture(scope="module", params=[lu, wavefront], ids=["lu", "wavefront"])
 def late(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Late:
-    """A program in which rank 18 computes for 12.1 ms longer in the first sweep.
+    """A program in which rank 18 computes 12.1 ms longer in the first sweep.
 
-    Those before it wait for it in the sweep back, through the last rank, which has waited too.
+    The ranks before it wait for it in the sweep back, through the last rank, which has waited too.
     """
     make: Callable[[], dict[int, list[str]]] = request.param
     folder = tmp_path_factory.mktemp("late")
@@ -258,7 +258,7 @@ def test_the_origin_of_every_long_wait_is_the_late_rank(late: Late) -> None:
         )
         assert causes[0]["explains"] > 0.8 * min(DELAY, seconds)
         assert chain[-1]["line"] == late.line and chain[-1]["rank"] == LATE
-        # Shares add up to the wait, and those of the steps to no more.
+        # Shares add up to the wait, and those of the steps to at most 1.
         assert sum(cause["explains"] for cause in causes) == pytest.approx(seconds, rel=1e-12)
         assert sum(cause["share"] for cause in causes) == pytest.approx(1.0, rel=1e-12)
         assert sum(step["share"] for step in chain) <= 1.0 + 1e-12
@@ -300,7 +300,7 @@ def test_viewer_report_and_breakdown_agree(
     assert f"{LATE} {host} compute {' '.join(numbers)}" in text
     outlier = printed.partition("others like them\n")[2].splitlines()[1].split()
     assert (outlier[0], outlier[5]) == (str(LATE), str(RANKS - 1))
-    # The viewer has the sentences of the report.
+    # The viewer shows the sentences of the report.
     sentences = RunFindings(late.run, RunNetwork(late.run), late.causes).all()["findings"]
     assert isinstance(sentences, list)
     due = next(

@@ -122,7 +122,7 @@ def test_a_page_of_another_port_shows_it(shown: NotebookView, tmp_path: Path) ->
         server.shutdown()
 
 
-# A page as that of a notebook: a model whose messages come to the test.
+# A page like a notebook's, with a model whose messages are sent to the test.
 _PAGE = """<!doctype html><title>notebook</title><div id="cell"></div>
 <script type="module">
 import widget from "./widget.js";
@@ -155,7 +155,7 @@ def test_messages_are_answered(answers: Answers) -> None:
     told, body = answer({"id": "8", "name": "page"})
     page = json.loads(body or b"")
     assert page["height"] == 300 and {"viewer.html", "viewer.js", "viewer.css"} <= {*page["files"]}
-    # A picture is the same as that of the server.
+    # A picture is identical to the server's.
     query = {"columns": "50", "lanes": "4"}
     assert answer({"id": "9", "name": "tile", "query": query})[1] == answers.answer("tile", query)
 
@@ -221,7 +221,7 @@ def test_a_notebook_that_runs_has_it(run_file: Path, monkeypatch: pytest.MonkeyP
 
 @contextmanager
 def _notebook_page(answer: KernelAnswers) -> Iterator[str]:
-    """A server of a page with the widget, whose messages `answer` answers."""
+    """Serve a page with the widget, whose messages are answered by `answer`."""
     script = page_file("widget.js").encode()
     files = {"/": ("text/html", _PAGE.encode()), "/widget.js": ("text/javascript", script)}
 
@@ -261,10 +261,10 @@ def test_the_page_asks_by_messages(answers: Answers, tmp_path: Path) -> None:
         driver.switch_to.frame(0)
         wait_for(driver, "return document.getElementById('chart')?.dataset.drawn")
         panel_says(driver, "Of the time of all ranks")
-        # The address of the page holds the view here too, and errors are sentences.
+        # Here, too, the address of the page contains the view, and errors are sentences.
         driver.execute_script("location.hash = '#tab=found&q=state+%3D+late+sender'")
         panel_says(driver, "the longest first")
-        # The page may write its view to the address meanwhile.
+        # Meanwhile the page may write its view to the address.
         nonsense = "location.hash = '#tab=found&q=nonsense'"
         wait_for(driver, f"{nonsense}; return !document.getElementById('message').hidden")
         driver.switch_to.default_content()
@@ -303,7 +303,7 @@ def test_its_answers_are_those_of_the_server(folder: Path, run_file: Path) -> No
     tile = {**query, "columns": "1024", "lanes": "4", "by": "key"}
     written = zlib.decompress((folder / "answers" / "tile-0-0.z").read_bytes())
     assert written == answers.answer("tile", tile)
-    # All parts of each level of the pyramid are there, and windows overlap by half.
+    # All parts of each level of the pyramid exist, and windows overlap by half.
     index = json.loads((folder / "answers" / "index.json").read_bytes())
     names = {one.name for one in (folder / "answers").iterdir()}
     for level in range(index["levels"]):
@@ -331,7 +331,7 @@ def test_the_command_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 @pytest.fixture
 def address(folder: Path) -> Iterator[str]:
-    """The folder on a web server that knows nothing of it."""
+    """Serve the folder by a plain web server."""
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
@@ -353,7 +353,7 @@ def test_any_web_server_shows_it(address: str, tmp_path: Path) -> None:
         panel_says(driver, "Of the time of all ranks until they end")
         whole = window(driver)
         assert whole == "0.000 ms to 79.351 ms, ranks 0 to 3"
-        # A finding leads to its window, its state and who waits for it.
+        # A finding links to its window, its state and the ranks waiting for it.
         driver.execute_script("document.querySelectorAll('.findings button')[1].click()")
         panel_says(driver, "Who waits because of it: ")
         wait_for(driver, "return document.getElementById('chart').dataset.named > 0")

@@ -1,4 +1,4 @@
-"""The page of the viewer, driven as its readers do."""
+"""The viewer's page, operated like a user would."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture
 def page(driver: Any, viewer: Viewer) -> Iterator[Any]:
-    """The page, freshly loaded; in the end it must have logged nothing and asked nobody else."""
+    """The page, freshly loaded; it must log nothing and request nothing but the viewer."""
     for kind in ("browser", "performance"):
         driver.get_log(kind)
     driver.get("about:blank")
@@ -38,7 +38,7 @@ def page(driver: Any, viewer: Viewer) -> Iterator[Any]:
 
 
 def assert_quiet(driver: Any, address: str) -> None:
-    """A browser has complained of nothing, and asked nobody but a viewer since it was last read."""
+    """Check that since the last call nothing was logged, and only a viewer was queried."""
     assert driver.get_log("browser") == []
     asked = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
     addresses = {
@@ -196,7 +196,7 @@ def tip_says(page: Any, words: str) -> None:
 
 
 def colours(page: Any) -> dict[int, int]:
-    """The number of pixels of the chart of each colour."""
+    """Return the number of pixels of each colour in the chart."""
     counted = page.execute_script(
         """const canvas = document.getElementById('chart'), copy = document.createElement('canvas');
         [copy.width, copy.height] = [canvas.width, canvas.height];
@@ -221,10 +221,10 @@ def test_a_bar_has_its_name_and_a_tooltip(page: Any, viewer: Viewer) -> None:
     tip_says(page, f"{longest['state']} in {longest['kind']}, ")
     tip_says(page, "rank 1 on graphene-1.nancy.grid5000.fr")
     tip_says(page, "with rank ")
-    # The tip on a column of many states has their shares.
+    # The tooltip of a column with many states shows their shares.
     keys(page, "0")
     wait_for(page, f"{named} === '0'")
-    for _ in range(200):  # the picture may be that of the window before
+    for _ in range(200):  # the picture may be that of the previous window
         point_at(page, 0.5, 0.5)
         if "% " in page.execute_script("return document.getElementById('tip').textContent"):
             break
@@ -266,7 +266,7 @@ def test_many_ranks_are_groups_that_open(driver: Any, tmp_path: Path) -> None:
         found = wait_for(driver, f"{says}.match(/a group of ([0-9]+) ranks/)?.[1]")
         size = int(found)
         assert 512 % size == 0 and size & (size - 1) == 0
-        # The strips have a level each, and the picture of so many hosts waits for a click.
+        # The strips have one level each, and the picture of so many hosts is drawn on a click.
         panel_says(driver, "hosts to level 1 (512)")
         assert driver.execute_script("return document.querySelector('img.platform')") is None
         click_at(driver, -0.02, 0.999)
@@ -290,7 +290,7 @@ def test_an_error_is_one_sentence(page: Any) -> None:
         page, "const m = document.getElementById('message'); return !m.hidden && m.textContent"
     )
     assert text.startswith("'rank' is not a condition such as: MPI_Allreduce, rank 31, wait")
-    # The browser logs the status of every answer that says no.
+    # The browser logs the status of every refused request.
     refused = page.get_log("browser")
     assert all("status of 400" in entry["message"] for entry in refused)
 
@@ -333,7 +333,7 @@ def test_windows_are_kept_and_come_back(page: Any, viewer: Viewer) -> None:
     name.send_keys("slow @ start\n")
     page.find_element("css selector", ".bookmarks button").click()
     assert window(page) == near
-    # The address follows a little later.
+    # The address is updated a little later.
     wait_for(page, "return /slow/.test(location.hash) && !/t=0[.][.]/.test(location.hash)")
     kept = page.execute_script("return location.hash")
     page.get("about:blank")
@@ -356,7 +356,7 @@ def test_the_critical_path_leads_to_the_long_computation(page: Any, viewer: View
     panel_says(page, "Ranks that it is on")
     drawn = "return document.getElementById('chart').dataset.path"
     wait_for(page, f"{drawn} === '44'")
-    # Its longest parts include that of rank 3.
+    # Its longest parts include one of rank 3.
     rows = "[...document.querySelectorAll('#panel tr.clickable')]"
     page.execute_script(f"{rows}.find((one) => /compute/.test(one.textContent)).click()")
     panel_says(page, "compute, 105.2 us")
@@ -374,7 +374,7 @@ def test_links_are_drawn_on_the_platform(page: Any, viewer: Viewer) -> None:
 
 def test_a_selected_receive_has_its_message_and_its_route(page: Any, viewer: Viewer) -> None:
     page.get("about:blank")
-    # A receive whose message is there already, and one that waits for it.
+    # A receive whose message has arrived already, and one that waits for it.
     for at in ("2@0.0302", "0@0.03005"):
         page.get(viewer.address + f"#t=0.03..0.0305&tab=selected&s={at}")
         panel_says(page, "Its route: 4 links")
@@ -447,14 +447,14 @@ def test_a_rank_that_is_once_late_is_found_by_clicks(driver: Any, tmp_path: Path
         panel_says(driver, f"{LATE} on graphene-{LATE}")
         panel_says(driver, "exchange (lu.c:")
         panel_says(driver, "Who waits because of it: 7 ranks")
-        # One of those that wait leads back to it, also through others that wait.
+        # One of the waiting ranks leads back to it, even through other waiting ranks.
         driver.execute_script("document.querySelectorAll('#panel tbody tr')[6].click()")
         panel_says(driver, "What it waited for")
         panel_says(driver, f"The origin: rank {LATE} in compute, on graphene-{LATE}")
         # The flame graph has a box for each function, call and state.
         open_tab(driver, "sites")
         wait_for(driver, "return document.querySelector('canvas.flame')?.dataset.boxes >= 12")
-        # By the critical path, too, and by who computes most.
+        # Also via the critical path, and via the ranks that compute most.
         driver.execute_script("document.querySelector('[data-tab=path]').click()")
         panel_says(driver, "Its longest parts")
         longest = "return [...document.querySelectorAll('#panel table')].at(-1).tBodies[0]"

@@ -1,4 +1,4 @@
-"""Searching the states of a run, orders of its ranks, and two runs beside each other."""
+"""Searching the states of a run, orders of its ranks, and two runs side by side."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_windows_in_an_order_have_the_states_of_each_rank(run_file: Path) -> Non
     run = RunFile(run_file)
     order = np.array([2, 0, 3, 1])
     classes = np.arange(len(run.info["keys"]), dtype=np.int32)
-    # From the levels, and from the records.
+    # Both from levels and from records.
     for begin, end in ((0.0, run.end), (0.03, 0.031)):
         whole = Window(run, begin, end, 1, 3, order).tile(200, 3, classes)
         for lane, rank in enumerate(order[1:].tolist()):
@@ -195,12 +195,12 @@ def test_the_server_answers_in_an_order(viewer: Viewer) -> None:
     assert viewer.get("ask/tile?columns=9&lanes=2&order=luck")[0] == 400
 
 
-# Rank 0 computes, and sends to rank 1, ten times.
+# Rank 0 computes and sends to rank 1, ten times.
 _STEPS = "0 compute {volume}\n0 send 1 1 8\n1 recv 0 1 8\n"
 
 
 def written(folder: Path, name: str, slow: int | None, steps: int = 10, word: str = "send") -> Path:
-    """A run of ten steps of a millisecond; the step `slow` takes 5 ms."""
+    """Write a run of ten steps of a millisecond; the step `slow` takes 5 ms."""
     trace = folder / f"{name}.txt"
     volumes = [5_000_000 if step == slow else 1_000_000 for step in range(steps)]
     lines = "".join(_STEPS.format(volume=volume) for volume in volumes)
@@ -298,7 +298,7 @@ def test_the_page_shows_both(viewer: viewers.Viewer, tmp_path: Path) -> None:
         panel_says(driver, "late sender, 4.99")
         keys(driver, "c")
         panel_says(driver, "compute, 5 ms")
-        # The call path of rank 1 in both: 5 ms of the second run, where the first computes for 1.
+        # The call path of rank 1 in both: 5 ms in the second run, 1 ms in the first.
         driver.get("about:blank")
         driver.get(viewer.address + "#c=1&s=b:1@0.005&tab=statistics")
         for name, run in (("depth-chart", "A"), ("depth-chart-b", "B")):

@@ -1,4 +1,4 @@
-"""The viewer's server: who is answered, and what it says of damaged run files."""
+"""The viewer's server: access control, and messages about damaged run files."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_half_open_connections_lock_nobody_out(viewer: Viewer) -> None:
 def test_the_head_of_a_request_has_to_come_in_time(viewer: Viewer) -> None:
     parts = urlsplit(viewer.address)
     with socket.create_connection((parts.hostname, parts.port), timeout=60) as connection:
-        with contextlib.suppress(ConnectionError):  # a byte now and then does not help
+        with contextlib.suppress(ConnectionError):  # single bytes do not extend the timeout
             while True:
                 connection.sendall(b"G")
                 time.sleep(0.2)
@@ -196,7 +196,7 @@ def test_ctrl_c_ends_it(run_file: Path) -> None:
 
 
 class _SlowAnswers(Answers):
-    """Answers nothing before it may."""
+    """Answers nothing until it is allowed to."""
 
     def __init__(self) -> None:
         self.asked, self.may = threading.Event(), threading.Event()
@@ -236,7 +236,7 @@ def test_a_killed_viewer_leaves_nothing_behind(run_file: Path) -> None:
         running.process.communicate(timeout=60)
         port = urlsplit(running.address).port
     assert [path.name for path in run_file.parent.iterdir()] == [run_file.name]
-    # The file and the port can be used again at once.
+    # The file and the port can be reused immediately.
     with viewers.viewer("--port", str(port), run_file) as again:
         assert again.get("ask/run")[0] == 200
 
@@ -279,7 +279,7 @@ QUERY = {
 
 
 @needs_viewer
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of numbers that are none
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # casts of invalid numbers
 def test_every_question_is_answered_or_refused(run_file: Path, tmp_path: Path) -> None:
     sound, damaged = run_file.read_bytes(), tmp_path / "damaged.tir"
     refused = 0

@@ -1,4 +1,4 @@
-"""A viewer that runs as users run it, and a recorded program that it shows."""
+"""A viewer started as by users, and a recorded program that it shows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.unit.trace_library.recorded import TEXT, Program
 
 
 def missing() -> str | None:
-    """Why there can be no viewer; None: there can."""
+    """Return why the viewer is unavailable; None if it is available."""
     for name in ("pyarrow", "starlette", "uvicorn"):
         if importlib.util.find_spec(name) is None:
             return f"{name} is not installed"
@@ -32,7 +32,7 @@ needs_viewer = pytest.mark.skipif(missing() is not None, reason=f"needs the view
 
 @dataclass(frozen=True)
 class Viewer:
-    """A viewer under way: its process, and the address that it has printed."""
+    """A running viewer: its process, and the address that it has printed."""
 
     process: subprocess.Popen[str]
     address: str
@@ -44,7 +44,7 @@ class Viewer:
         method: str = "GET",
         root: str | None = None,
     ) -> tuple[int, bytes]:
-        """Ask for a path below the address, or below `root`: the status, and the answer."""
+        """Request a path below the address, or below `root`; return the status and the answer."""
         parts = urlsplit(self.address)
         connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=60)
         try:
@@ -67,7 +67,7 @@ class Viewer:
 
 @contextmanager
 def viewer(*arguments: str | Path, **environment: str) -> Iterator[Viewer]:
-    """Run ``tisim view`` with some arguments, until the block ends."""
+    """Run ``tisim view`` with some arguments until the block ends."""
     command = [sys.executable, "-m", "tisim", "view", *map(str, arguments)]
     with subprocess.Popen(
         command,
@@ -94,7 +94,7 @@ _SOLVE = "main (lu.c:10) > solve (lu.c:40)"
 
 
 def record_late_rank(folder: Path) -> Path:
-    """Ranks in a ring pass on what they have, and add up now and then.
+    """Record ranks that pass data around a ring, with occasional allreduces.
 
     Rank 5 computes 3.6e7 more in the seventh iteration: 10 ms at 3.6 Gf.
     """
