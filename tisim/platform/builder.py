@@ -216,8 +216,8 @@ class PlatformBuilder:
         name
             Name of the zone.
         routing
-            Full, Floyd, Dijkstra, DijkstraCache, Cluster (hosts with links of their own to a
-            centre), Vivaldi (peers with coordinates) or None.
+            Full, Floyd, Dijkstra, DijkstraCache, Cluster (hosts with their own links to a centre),
+            Vivaldi (peers with coordinates) or None.
         properties
             Properties of the zone.
         """
@@ -238,7 +238,7 @@ class PlatformBuilder:
         disks: Mapping[str, tuple[Quantity, Quantity, str]] | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> None:
-        """Add a host: the speed of a core (flop/s), the number of cores.
+        """Add a host with a speed per core (flop/s) and a number of cores.
 
         Parameters
         ----------
@@ -429,7 +429,7 @@ class PlatformBuilder:
         self._route("zoneRoute", src, dst, links, gateways, symmetrical)
 
     def bypass_route(self, src: str, dst: str, links: Sequence[Hop]) -> None:
-        """Replace the route that the open zone would find between two of its hosts."""
+        """Replace the route that the open zone would compute between two of its hosts."""
         self._route("bypassRoute", src, dst, links, None, None)
 
     def bypass_zone_route(

@@ -92,7 +92,7 @@ class Page:
         self.find(f"[data-tab={name}]").click()
 
     def seen(self) -> tuple[float, float]:
-        """The interval that the Gantt chart shows."""
+        """Return the interval that the Gantt chart shows."""
         chart = self.find("#gantt-chart")
         return float(chart.get_attribute("data-begin")), float(chart.get_attribute("data-end"))
 

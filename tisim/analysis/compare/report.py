@@ -49,7 +49,7 @@ def write_comparison_report(
     comparison
         The two results compared.
     path
-        File whose suffix is ``.html``.
+        File with the suffix ``.html``.
     a, b
         Names of the results.
 

@@ -146,7 +146,7 @@ class EventCapture:
         Parameters
         ----------
         core
-            The simulation, which is over.
+            The finished simulation.
         finish
             Seconds at which each rank finished.
 

@@ -161,7 +161,7 @@ class WaitCauses:
 
     @cached_property
     def _sums(self) -> tuple[NDArray[np.void], NDArray[np.void], NDArray[np.void]]:
-        """By row; by rank and state; the waits that each row explains, ordered by row and rank."""
+        """Sums by row; sums by rank and state; waits explained by each row, by row and rank."""
         if not self.are_summed:
             kinds = [("seconds", "f8"), ("ranks", "u4")]
             none = np.zeros(0, [("row", "u4"), ("wait", "u4"), ("seconds", "f8")])

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class FlatCluster(ClusterZone):
     """Hosts with one link (and limiter) each, connected by a backbone or directly.
 
-    The vertex after the last host is the router; it has no link of its own.
+    The vertex after the last host is the router, which has no link.
     """
 
     kind = "Cluster"

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def parse_torus(text: str) -> tuple[int, ...]:
-    """Read ``topo_parameters`` of a torus: the number of hosts in each dimension, ``8,8,4``.
+    """Parse ``topo_parameters`` of a torus: the number of hosts in each dimension, ``8,8,4``.
 
-    Raises ValueError if it is anything else, as the readers of the other topologies do.
+    Raises ValueError for anything else, as the parsers of the other topologies do.
     """
     try:
         sizes = tuple(int(part) for part in text.split(","))
@@ -30,9 +30,9 @@ def parse_torus(text: str) -> tuple[int, ...]:
 
 
 class TorusCluster(ClusterZone):
-    """Host i has, in each dimension, the cable to its next neighbour, around the end too.
+    """In each dimension, host i owns the cable to its next neighbour, with wrap-around.
 
-    A message corrects one dimension after the other, each in one direction.
+    Messages use dimension-ordered routing, in one direction per dimension.
     """
 
     kind = "Torus"
@@ -57,7 +57,7 @@ class TorusCluster(ClusterZone):
         ends, links = [], []
         for dimension, (size, stride) in enumerate(zip(self.sizes, self._strides, strict=True)):
             place = hosts // stride % size
-            # No message takes the cable back around a ring of two, or of one.
+            # No message uses the wrap-around cable of a ring of one or two hosts.
             used = hosts[place < size - 1] if size <= 2 else hosts
             step = np.where(place == size - 1, (1 - size) * stride, stride)[used]
             ends.append((used, used + step))
@@ -98,7 +98,7 @@ class TorusCluster(ClusterZone):
     def _travel(
         self, links: list[int], host: int, dimension: int, hops: int, rightwards: bool
     ) -> int:
-        """Append the links of some hops along one dimension; return the host at their end."""
+        """Append the links of some hops along one dimension; return the last host."""
         size, stride, row = self.sizes[dimension], self._strides[dimension], self._row
         column = self.first_link + self._own + self._wires * dimension
         if not rightwards:
@@ -120,7 +120,7 @@ class TorusCluster(ClusterZone):
 
 
 def _rightwards(start: int, goal: int, size: int) -> bool:
-    """True if a message goes round a ring with rising numbers; ties as SimGrid decides them."""
+    """Return True if a message travels a ring with ascending numbers; ties as in SimGrid."""
     half = size // 2
     if start < goal <= start + half:
         return True

@@ -350,7 +350,7 @@ class RunFile:
                 xml = archive.read(PLATFORM).decode() if PLATFORM in names else None
                 self.platform_xml: str | None = xml
         except OSError as error:
-            if isinstance(error, pa.ArrowException) or error.errno is None:  # of Arrow
+            if isinstance(error, pa.ArrowException) or error.errno is None:  # raised by Arrow
                 raise _damaged(self.path, error) from None
             raise InputError(f"cannot be read: {error.strerror or error}", file=self.path) from None
         except (
