@@ -1,4 +1,4 @@
-"""The viewer's page, operated like a user would."""
+"""The viewer's page, operated as by a user."""
 
 from __future__ import annotations
 

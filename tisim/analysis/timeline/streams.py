@@ -19,9 +19,7 @@ OCCUPATIONS = ("compute", "overlapped", "exposed", "waiting", "idle")
 
 
 class Span(NamedTuple):
-    """A node of a GPU stream, or of all GPUs of a lane; it arrives, waits for its peers, starts and
-    ends, in seconds.
-    """
+    """Node of a GPU stream, or of all GPUs of a lane; waits for peers from arrival to start (s)."""
 
     lane: int
     stream: str

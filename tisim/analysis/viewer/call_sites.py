@@ -68,9 +68,7 @@ class SampledPaths:
         return self._ranks[rank]
 
     def in_order(self, rank: int, line: int) -> list[tuple[str, int]]:
-        """Return the paths of the computation on a line in order of time, each with its number of
-        consecutive samples; a path may occur several times.
-        """
+        """Return the paths of a line's computation over time, with their consecutive samples."""
         call = self._sampled(rank).get(line)
         if self._samples is None or call is None:
             return []

@@ -95,9 +95,7 @@ class Causes:
         return [] if sampled is None else sampled.of_rank(rank).get(line, [])[:_MOST_PATHS]
 
     def _order(self, rank: int, line: int) -> Row:
-        """Return the functions of a sampled computation in order of time: the first `runs` of
-        consecutive samples (functions, number of samples), and the `count` of all runs.
-        """
+        """Return the first `runs` of samples in the same functions, and the `count` of all runs."""
         if self.sites.sampled is None:
             return {"runs": [], "count": 0}
         named = self.sites.sampled.in_order(rank, line)
