@@ -153,7 +153,7 @@ function hideUnprepared() {
   }
 }
 
-// Applies changes to the tools and stores them in the address.
+// Stores the view in the page's address, and applies changes of the address to the view.
 class Address {
   constructor(view) {
     Object.assign(this, { view, written: "", waiting: 0 });
