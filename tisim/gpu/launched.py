@@ -1,8 +1,8 @@
-"""GPUs beside MPI: the ranks of a trace launch blocks of a graph on their GPUs.
+"""GPUs driven by MPI: the ranks of a trace launch blocks of a graph on their GPUs.
 
-A rank is the host thread of its GPU. Messages between GPUs load the NVLinks and network
-interfaces of the platform, which they share with the messages of ranks: each channel of a
-collective as a message between two of its hosts.
+A rank is the host thread of its GPU. Messages between GPUs load the NVLinks and network interfaces
+of the platform and share them with the messages of ranks; each channel of a collective is one
+message between two of its hosts.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tisim.platform import Platform
 
 
-# Suffixes of a link out of a GPU, a node or a switch, and into it.
+# Suffixes of the outgoing and the incoming link of a GPU, node or switch.
 _WAYS = ("UP", "DOWN")
 
 
@@ -67,7 +67,7 @@ class LaunchedGraph:
         return [(rank, name) for rank in range(self.graph.ranks) for name in names]
 
     def streams(self, core: Simulation) -> Streams:
-        """Activities of the streams of all ranks."""
+        """Return the activities of the streams of all ranks."""
         from tisim.gpu.step_run_file import state_rows
 
         assert self._tables is not None
@@ -80,14 +80,14 @@ class LaunchedGraph:
         return Streams(spans, states, ranks, core.now)
 
     def start(self, driver: Driver, hosts: Sequence[int], *, logs: bool = False) -> None:
-        """Put the GPUs on the hosts of ranks, given by their indices, in a new simulation.
+        """Place the GPUs on the hosts of ranks, given by index, in a new simulation.
 
-        `logs`: keep when each node began and ended, for `streams`.
+        `logs`: record when each node began and ended, for `streams`.
 
         Raises
         ------
         InputError
-            If the platform is not one of GPUs, or a rank is not on the GPU of its number.
+            If the platform has no GPUs, or a rank is not on the GPU with its number.
         """
         settings, graph = driver.settings, self.graph
         platform = settings.platform
@@ -116,7 +116,7 @@ class LaunchedGraph:
         rows, shares = tables.call_rows(beside_others=True)
         places = _places(tables, traffic, platform)
         reached, tables.links = tables.links, list(settings.routes.link_bandwidth)
-        # Meetings reach a part of a link.
+        # Meetings achieve only a fraction of a link's bandwidth.
         shares = [
             [
                 (places[link], channels * tables.links[places[link]] / reached[link])
@@ -130,7 +130,7 @@ class LaunchedGraph:
             driver.add_route(*driver.core.missing_route())
 
     def _like(self, key: tuple[str | int, ...]) -> tuple[int, int]:
-        """Two members of a meeting, on different nodes where there are such."""
+        """Return two members of a meeting, on different nodes if possible."""
         assert self._tables is not None
         first = 1 if isinstance(key[0], str) else len(key) - 2
         ranks = [int(rank) for rank in key[first:]]
@@ -139,7 +139,7 @@ class LaunchedGraph:
         return ranks[0], other
 
     def launch(self, core: Simulation) -> None:
-        """Launch the block that a rank asks for."""
+        """Launch the block that a rank requests."""
         tables = self._tables
         assert tables is not None
         needed = core.needed_action()
@@ -160,7 +160,7 @@ class LaunchedGraph:
         core.launch(numbers[words[0]], int(times))
 
     def check(self, core: Simulation) -> None:
-        """Raise an error if communication did not fit together, or something never ended."""
+        """Raise an error if communication does not match, or an activity never ended."""
         if self._tables is None:
             return
         if wrong := core.graph_mismatch():
@@ -170,7 +170,7 @@ class LaunchedGraph:
 
 
 def _places(tables: Tables, traffic: Traffic, platform: Platform) -> dict[int, int]:
-    """The link of the platform for each link that meetings load."""
+    """Map each link that meetings load to the link of the platform."""
     machine = tables.machine.hardware
     numbers = {link.name: link.index for link in platform.links}
     places: dict[int, int] = {}

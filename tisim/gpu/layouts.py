@@ -1,4 +1,4 @@
-"""Layouts of a training step that a number of GPUs allows, each executed: which is best?"""
+"""Execute all layouts of a training step on a number of GPUs to find the fastest."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
     from tisim.gpu.step_machine import StepMachine
 
-# Parts of a stage that are tried, at most.
+# Maximum number of chunks of a stage that are tried.
 _MOST_CHUNKS = 8
 
 
 @dataclass(frozen=True)
 class Space:
-    """Which layouts are tried; empty: all that divide the model and the GPUs.
+    """Layouts to try; an empty field stands for all values that divide the model and the GPUs.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Space:
         Values of these attributes of `Layout`. Empty: powers of two up to the GPUs of a node,
         divisors of the layers, and divisors up to 8 of the layers of a stage.
     schedule, recompute
-        Of `Layout` too.
+        As in `Layout`.
     """
 
     tensor: Sequence[int] = ()
@@ -49,18 +49,18 @@ class Space:
     expert: Sequence[int] = (1,)
 
 
-#: All values that a space may have.
+#: The space with all defaults.
 EVERYTHING = Space()
-#: The usual choice of large runs today.
+#: Typical choices of large runs.
 OVERLAPPED = Layout(zero=1, overlap_gradients=True, overlap_tensor=True)
 
 
 def layouts_of(
     model: Model, gpus: int, global_batch: int, node: int, space: Space, base: Layout
 ) -> list[Layout]:
-    """All layouts of a space that divide the model, the batch and so many GPUs in nodes of `node`.
+    """Return all layouts of a space that divide model, batch and `gpus` GPUs in nodes of `node`.
 
-    `base` gives what the space does not vary.
+    `base` gives the attributes that the space does not vary.
     """
     tensor = space.tensor or [2**i for i in range(node.bit_length()) if 2**i <= node]
     found: dict[Layout, None] = {}
@@ -84,7 +84,7 @@ def layouts_of(
 
 
 def _variants(model: Model, layout: Layout, space: Space) -> Iterator[Layout]:
-    """The layout with all micro-batches, schedules and so on of a space."""
+    """Yield the layout with each combination of micro-batch, schedule and so on of a space."""
     stage = model.layers // layout.pipeline
     schedules: Sequence[Schedule] = space.schedule if layout.pipeline > 1 else ("1f1b",)
     for schedule in schedules:
@@ -123,31 +123,31 @@ def layouts(
     Parameters
     ----------
     model
-        What is trained, such as ``tisim.gpu.llm.MODELS["gpt3-175b"]``.
+        The model to train, such as ``tisim.gpu.llm.MODELS["gpt3-175b"]``.
     gpus, global_batch
-        GPUs, and sequences of a step.
+        Number of GPUs, and sequences per step.
     machine
-        What it is trained on, such as ``tisim.gpu.step_machine.STEP_MACHINES["h100"]``.
+        The machine to train on, such as ``tisim.gpu.step_machine.STEP_MACHINES["h100"]``.
     space
-        Which layouts are tried.
+        Layouts to try.
     base
-        What is not tried: precision, ZeRO, what overlaps. Sequence parallelism follows tensor
-        parallelism.
+        Attributes that are not varied: precision, ZeRO, overlaps. Sequence parallelism follows
+        tensor parallelism.
     progress
-        Is told how many layouts are done, and how many there are.
+        Called with the number of finished layouts and the total number.
 
     Returns
     -------
     pandas.DataFrame
-        A row a layout, the fastest first, and after those that fit into the memory of a GPU the
-        others, whose `seconds` are NaN. `low` and `high` are the interval of measured steps
-        (`tisim.gpu.step_interval`), `tflops` the model's flops a GPU and second, and the columns of
-        `OCCUPATIONS` shares of the step.
+        One row per layout, fastest first; layouts that do not fit into the memory of a GPU come
+        last, with NaN as `seconds`. `low` and `high` are the interval of measured steps
+        (`tisim.gpu.step_interval`), `tflops` the model's flops per GPU and second, and the columns
+        of `OCCUPATIONS` fractions of the step.
 
     Raises
     ------
     InputError
-        Where no layout divides the model, the batch and the GPUs.
+        If no layout divides the model, the batch and the GPUs.
     """
     import pandas as pd
 
@@ -167,7 +167,7 @@ def layouts(
 
 
 def _row(model: Model, layout: Layout, machine: StepMachine) -> dict[str, object]:
-    """A layout with its step, which is executed if it fits into the memory of a GPU."""
+    """Return the row of a layout; its step is executed if it fits into the memory of a GPU."""
     memory, seconds = sum(peak_memory(model, layout).values()), np.nan
     shares = np.full(len(OCCUPATIONS), np.nan)
     if memory <= machine.hardware.gpu.memory:

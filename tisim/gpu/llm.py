@@ -1,8 +1,8 @@
-"""Training steps of large language models as graphs: what Megatron-LM does on each GPU.
+"""Training steps of large language models as graphs, following Megatron-LM.
 
-Ranks are numbered as Megatron-LM does: tensor-parallel ones are neighbours, then come those that
-share a sequence, data-parallel ones, and the stages of the pipeline. Experts are shared among
-neighbours of the same number within a tensor-parallel group.
+Ranks are numbered as in Megatron-LM: tensor-parallel ranks are neighbours, followed by those that
+share a sequence, data-parallel ranks, and the stages of the pipeline. Experts are distributed over
+neighbouring ranks with the same index in their tensor-parallel groups.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class Model:
     Attributes
     ----------
     layers, hidden, heads, kv_heads, ffn, vocab, sequence
-        Layers, width, attention heads and those of keys and values, width between the two matrices
-        of a feed-forward network, tokens of the vocabulary, tokens of a sequence.
+        Number of layers, hidden size, attention heads, key/value heads, width between the two
+        matrices of a feed-forward network, vocabulary size, tokens per sequence.
     gated
-        A feed-forward network of three matrices.
+        Whether a feed-forward network has three matrices.
     experts, top_k
-        Feed-forward networks of a layer, and how many a token goes through.
+        Feed-forward networks per layer, and the number that process each token.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Model:
 
     @property
     def layer_parameters(self) -> int:
-        """Parameters of a layer, without those that are vectors."""
+        """Parameters of a layer, excluding vectors."""
         return self.attention_parameters + self.experts * self.expert_parameters
 
     @property
@@ -94,7 +94,7 @@ MODELS = {
 
 
 def read_model(name: str) -> Model:
-    """A model by its name in `MODELS`, or from a TOML file with the attributes of `Model`."""
+    """Return a model by name from `MODELS`, or from a TOML file with the attributes of `Model`."""
     if name in MODELS:
         return MODELS[name]
     if not name.endswith(".toml"):
@@ -123,36 +123,36 @@ def read_model(name: str) -> Model:
 
 @dataclass(frozen=True)
 class Layout:
-    """How a training step is divided among GPUs.
+    """Distribution of a training step over GPUs.
 
     Attributes
     ----------
     tensor, pipeline, data
-        GPUs that share each matrix, stages, and copies of the model.
+        GPUs that share each matrix, pipeline stages, and copies of the model.
     micro_batch, global_batch
-        Sequences that go through a copy at once, and of a step.
+        Sequences that a copy processes at once, and sequences per step.
     chunks
         Parts of a stage in the interleaved schedule.
     zero
-        What copies divide: 1 the optimizer, 2 gradients too, 3 parameters too.
+        ZeRO stage: copies divide the optimizer state (1), also gradients (2), also parameters (3).
     recompute
-        What the backward pass computes again: nothing, the middle of attention, or all of a layer.
+        Recomputed in the backward pass: nothing, the core of attention, or whole layers.
     sequence_parallel
-        Divide what tensor parallelism leaves whole along the sequence.
+        Divide the activations that tensor parallelism replicates along the sequence.
     dtype
-        Of matrices.
+        Number format of matrices.
     attention
-        Matrix by matrix with dropout, as Megatron-LM up to 2022, or in one kernel.
+        Separate kernels with dropout, as in Megatron-LM up to 2022, or one fused kernel.
     overlap_gradients
-        Reduce gradients of a layer during the backward pass of those before.
+        Reduce the gradients of a layer during the backward pass of the preceding layers.
     overlap_tensor
-        Reduce what the backward pass sends to the layer before while gradients are computed.
+        Reduce the output of the backward pass of a layer while weight gradients are computed.
     fp32_gradients
-        Gradients are summed as fp32, not as 16-bit numbers.
+        Accumulate gradients in fp32 rather than in 16 bits.
     context
         GPUs that share each sequence.
     expert
-        GPUs that share the experts of a layer; they are among copies and parts of sequences.
+        GPUs that share the experts of a layer, among the copies and parts of sequences.
     """
 
     tensor: int = 1
@@ -175,7 +175,7 @@ class Layout:
 
     @property
     def copies(self) -> int:
-        """GPUs that have the same parameters, but for experts: they add their gradients."""
+        """GPUs with the same parameters, except for experts; they sum their gradients."""
         return self.data * self.context
 
     @property
@@ -184,7 +184,7 @@ class Layout:
 
     @property
     def micro_batches(self) -> int:
-        """Micro-batches of a copy of the model in a step."""
+        """Micro-batches per copy of the model and step."""
         return self.global_batch // (self.data * self.micro_batch)
 
     @property
@@ -192,7 +192,7 @@ class Layout:
         return 4 if self.fp32_gradients else 2
 
     def check(self, model: Model) -> None:
-        """Raise InputError where the model cannot be divided so."""
+        """Raise InputError if the model cannot be divided this way."""
         n, layers = self.data * self.micro_batch, self.pipeline * self.chunks
         for holds, message in (
             (model.heads % self.tensor == 0, f"--tp {self.tensor} does not divide the heads"),
@@ -250,7 +250,7 @@ class Layout:
 
 
 def write_step(model: Model, layout: Layout) -> str:
-    """The graph file of a training step."""
+    """Return the graph file of a training step."""
     layout.check(model)
     return "\n".join(_Step(model, layout).lines()) + "\n"
 
@@ -259,16 +259,16 @@ Lines = list[str]
 
 
 def _beside(stream: str, before: str, after: str, *lines: str) -> Lines:
-    """Lines on another stream, once the main one has come there; the main one waits for them."""
+    """Run lines on another stream once the main one gets there; the main one waits for them."""
     begun = [f"record main {before}", f"wait {stream} {before}", *lines]
     return [*begun, f"record {stream} {after}", f"wait main {after}"]
 
 
 class _Kernels:
-    """The work of a GPU for a micro-batch in a layer, and around all layers.
+    """The kernels of a GPU for one micro-batch, in a layer and outside of the layers.
 
-    The bytes of kernels that are not matrix products are what they read and write: a number of 16
-    bits is 2, a mark of dropout 1. In comments: what they do.
+    The bytes of kernels other than matrix products are those that they read and write: 2 for a
+    16-bit number, 1 for an entry of a dropout mask. Comments name the operations.
     """
 
     def __init__(self, model: Model, layout: Layout) -> None:
@@ -284,24 +284,24 @@ class _Kernels:
         self.part = self.tokens * model.hidden // self.t
         self.scores = self.batch * model.sequence**2 // layout.context
         self.vocab = -(-model.vocab // self.t)
-        # Gradients of weights that come later, in a schedule that has them later.
+        # Deferred weight gradients, if the schedule defers them.
         self.later: Lines | None = [] if layout.schedule == "zero-bubble" else None
 
     def divided(self, write: Callable[[], Lines]) -> tuple[Lines, Lines]:
-        """The lines of `write`, and the gradients of weights that it leaves for later."""
+        """Return the lines of `write`, and the weight gradients that it defers."""
         if self.later is not None:
             self.later = []
         return write(), self.later or []
 
     def reduced(self, backward: bool = False, during: Sequence[str] = ()) -> Lines:
-        """Add up the sums of tensor-parallel GPUs; `during`: work that needs no result of it."""
+        """Sum over tensor-parallel GPUs; `during`: work that does not depend on the result."""
         if self.t == 1:
             return list(during)
         word = "reduce_scatter" if self.layout.sequence_parallel else "all_reduce"
         return self._tensor(word, during if backward and self.layout.overlap_tensor else (), during)
 
     def gathered(self) -> Lines:
-        """All of the sequence, where each has a part of it."""
+        """Gather the whole sequence, of which each GPU has a part."""
         if not self.layout.sequence_parallel:
             return []
         return self._tensor("all_gather", (), ())
@@ -331,7 +331,7 @@ class _Kernels:
         ]
 
     def _entering(self) -> Lines:
-        """Tokens come to the experts that they go through, or to the only network."""
+        """Send tokens to their experts, or to the only feed-forward network."""
         if self.layout.expert == 1:
             return [*self.gathered(), *self._moving()]
         rows = self.tokens * self.model.top_k
@@ -340,7 +340,7 @@ class _Kernels:
         return [own, *self._exchange(), *spread, *self._moving()]
 
     def _leaving(self, during: Sequence[str] = (), backward: bool = False) -> Lines:
-        """And back, with the sum of what each GPU of a matrix has; `during` as of `reduced`."""
+        """Send tokens back, summed over tensor-parallel GPUs; `during` as in `reduced`."""
         if self.layout.expert == 1:
             if backward:
                 return self.reduced(True, [*self._moving(), *during])
@@ -351,12 +351,12 @@ class _Kernels:
         return [*during, *self._moving(), *summed, *self._exchange(), own]
 
     def _moving(self) -> Lines:
-        """Rows are put in the order of the experts of this GPU, or in that of tokens."""
+        """Permute rows into the order of this GPU's experts, or back into that of tokens."""
         rows = self.tokens * self.model.top_k
         return [f"memory main {4 * rows * self.width}"] if self.model.experts > 1 else []
 
     def _exchange(self) -> Lines:
-        """Rows go to the GPUs that have their experts."""
+        """Send rows to the GPUs that have their experts."""
         nbytes = 2 * self.tokens * self.model.top_k * self.width // self.t
         return _beside("experts", "m0", "m1", f"all_to_all experts ep {nbytes}")
 
@@ -379,10 +379,10 @@ class _Kernels:
         return 4 * self.tokens * self.model.kv_width // self.t
 
     def _ring(self, flops: int, moved: int, exchanged: int, merged: int) -> Lines:
-        """Attention in as many steps as GPUs share a sequence, each with the keys of another.
+        """Compute attention in one step per GPU of a sequence, each with the keys of another GPU.
 
-        They come from the neighbour in a ring during the step before. Each GPU has a part from the
-        front and one from the back of a sequence, so that all have the same to do.
+        They arrive from the neighbour in a ring during the previous step. Each GPU has a part from
+        the front and one from the back of a sequence, which balances the work.
         """
         steps = self.layout.context
         if steps == 1:
@@ -399,7 +399,7 @@ class _Kernels:
         return lines
 
     def _rows(self) -> tuple[int, str, int]:
-        """Tokens of an expert, how gemms say how many experts a GPU has, and all tokens."""
+        """Return tokens per expert, a gemm's suffix for the experts of a GPU, and all tokens."""
         tokens = self.tokens * self.model.top_k
         experts = self.model.experts // self.layout.expert
         return tokens // experts, f" {experts}" if self.model.experts > 1 else "", tokens
@@ -452,7 +452,7 @@ class _Kernels:
         s, heads = self.model.sequence, self.batch
         moved = 4 * self.part + 4 * self.tokens * self.qkv
         if self.layout.attention == "flash":
-            # Keys and values go round, and their gradients.
+            # Keys, values and their gradients travel around the ring.
             return self._ring(5 * self.scores * self.head, moved, 2 * self._keys(), 6 * self.part)
         return [
             f"gemm main {s} {self.head} {s} {heads}",
@@ -465,7 +465,7 @@ class _Kernels:
         ]
 
     def _gradient(self, m: int, n: int, k: int, batch: str = "") -> Lines:
-        """A gradient of weights, added to those of the micro-batches before; empty: it is later."""
+        """Compute a weight gradient and add it to the previous ones; empty if it is deferred."""
         experts = int(batch or 1)
         moved = (2 * self.layout.gradient_bytes if self.layout.fp32_gradients else 6) * m * n
         line = f"gemm main {m} {n} {k} {experts} {moved * experts}"
@@ -489,7 +489,7 @@ class _Kernels:
             f"memory main {4 * self.whole}",
             *self.gathered(),
             self._of_vocabulary(self.tokens, self.vocab, self.width),
-            # As fp32; the largest; less that; exponentials; their sum; divided by that.
+            # To fp32; maximum; subtract it; exponentials; their sum; divide by it.
             *(f"memory main {nbytes * logits}" for nbytes in (6, 4, 8, 8, 4, 8)),
             *(small if self.t > 1 else []),
         ]
@@ -506,7 +506,7 @@ class _Kernels:
         ]
 
     def _of_vocabulary(self, m: int, n: int, k: int, moved: int = 0) -> str:
-        """A product with the vocabulary's matrix, which has 16-bit numbers where others have 8."""
+        """Multiply with the vocabulary's matrix, which has 16-bit numbers where others have 8."""
         if self.layout.dtype != "fp8":
             return f"gemm main {m} {n} {k}" + (f" 1 {moved}" if moved else "")
         return f"flops main {2 * m * n * k} {2 * (m * k + k * n + m * n) + moved}"
@@ -554,7 +554,7 @@ class _Step:
         return self.text
 
     def _block(self, name: str, lines: Sequence[str]) -> str:
-        """Write a block, unless one has these lines; its name."""
+        """Write a block, unless one with these lines exists; return its name."""
         key = tuple(lines)
         if key not in self.blocks:
             self.blocks[key] = name if name not in self.blocks.values() else (
@@ -569,7 +569,7 @@ class _Step:
         divided = copies and layout.zero >= 2
         forward, (backward, weights) = kernels.forward(), kernels.divided(kernels.backward)
         if layout.zero == 3 and copies:
-            # The next layer's parameters come while this one computes.
+            # The next layer's parameters are gathered while this one computes.
             gather = ["wait main p", "record main q", "wait data q",
                       f"all_gather data dp {2 * self.shared}", "record data p"]  # fmt: skip
             forward, backward = [*gather, *forward], [*gather, *backward]
@@ -584,12 +584,12 @@ class _Step:
             self._block("weights_last" if weights else "backward_last", [*ends, *reduce])
 
     def _reduced(self, layers: int, nbytes: int, more: int = 0) -> Lines:
-        """Gradients of so many layers, and `more` numbers beside them, are added among copies."""
+        """Sum the gradients of `layers` layers, and `more` other numbers, among copies."""
         word = "reduce_scatter" if self.layout.zero else "all_reduce"
         return self._of_copies(word, layers, nbytes, more)
 
     def _of_copies(self, word: str, layers: int, nbytes: int, more: int) -> Lines:
-        """A collective of copies, and one of those that have the same experts."""
+        """Return a collective of all copies, and one of the copies with the same experts."""
         lines = []
         if count := layers * self.shared + more:
             lines.append(f"{word} data dp {count * nbytes}")
@@ -615,31 +615,31 @@ class _Step:
         return layout.overlap_gradients and layout.copies > 1 and layout.zero < 2
 
     def _weights(self, last: bool, ends: bool) -> str:
-        """The gradients of weights that a backward pass has left for later."""
+        """Compute the weight gradients that a backward pass has deferred."""
         layer = "weights_last" if ends and self._overlaps else "weights"
         _, loss = self.kernels.divided(self.kernels.loss_back)
         return self._block("w", [*(loss if last else []), f"do {layer} {self.layers}"])
 
     def _message(self, word: str, forward: bool, wait: bool, start: bool = True) -> Lines:
-        """A message on the stream of its direction: its beginning, and what waits for its end."""
+        """Return a message on its direction's stream, optionally its start and a wait for it."""
         stream = f"{word[0]}{'f' if forward else 'b'}"
         stride = self.layout.tensor * self.layout.copies
         offset = stride if (word == "send") == forward else -stride
         nbytes = 2 * self.kernels.tokens * self.kernels.width // self.layout.tensor
         lines = [f"record main {stream}0", f"wait {stream} {stream}0"] if start else []
-        # Between two stages both directions lead to the same rank: gradients have a tag.
+        # Between two stages both directions connect the same ranks: gradients have a tag.
         tag = "" if forward else " 1"
         lines += [f"{word} {stream} {offset} {nbytes}{tag}", f"record {stream} {stream}1"]
         return [*lines, f"wait main {stream}1"] if wait else lines
 
     def _whole(self) -> Lines:
-        """All of what came, of which each of those who share a matrix has received a part."""
+        """Gather a received tensor, of which each tensor-parallel GPU has received a part."""
         if self.layout.sequence_parallel or self.layout.tensor == 1:
             return []
         return self.kernels._tensor("all_gather", (), ())
 
     def _get(self, forward: bool, sent: Sequence[str] = ()) -> Lines:
-        """Receive, beside what is `sent`; the host thread waits."""
+        """Receive concurrently with `sent`; the host thread waits."""
         lines = [*sent, *self._message("receive", forward, True)]
         if sent:
             lines.append(f"wait main s{'b' if forward else 'f'}1")
@@ -649,17 +649,17 @@ class _Step:
         return [*self._message("send", forward, True), "synchronize main"]
 
     def _exchange(self, forward: bool) -> Lines:
-        """Send forwards and receive from there, or the other way round, at once."""
+        """Send forward and receive from there, or the reverse, concurrently."""
         return self._get(not forward, self._message("send", forward, False))
 
     def _receive(self, forward: bool, start: bool) -> Lines:
-        """Receive; the host thread goes on."""
+        """Receive without blocking the host thread."""
         return [*self._message("receive", forward, True, start), *self._whole()]
 
     def _on_the_side(
         self, name: str, work: str, first: bool, last: bool, *, start: bool = False
     ) -> str:
-        """The block of a pass forwards (``warm``) or backwards; messages leave on the side."""
+        """Return the block of a forward (``warm``) or backward pass with asynchronous messages."""
         forward = name == "warm"
         get = [] if (first if forward else last) else self._receive(forward, start)
         put = [] if (last if forward else first) else self._message("send", forward, False)
@@ -677,7 +677,7 @@ class _Step:
         return [*self._compressed(tokens), *self._end(stage, first, last)]
 
     def _plain(self, stage: int, first: bool, last: bool) -> Iterator[str]:
-        """Blocks of GPipe and of 1F1B, in order; the host thread waits for each message."""
+        """Yield the blocks of GPipe or 1F1B in order; the host thread waits for each message."""
         layout, n = self.layout, self.layout.micro_batches
         f = f"do {self._forward(first, last)}"
         get_f = [] if first else self._get(True)
@@ -704,8 +704,8 @@ class _Step:
     def _zero_bubble(self, stage: int, first: bool, last: bool) -> Iterator[str]:
         """Blocks of ZB-H1 (Qi et al., "Zero bubble pipeline parallelism", 2023).
 
-        1F1B, in which gradients of weights come so many micro-batches later as there are stages
-        before, so that all stages keep as much as the first. Messages leave on the side.
+        1F1B in which weight gradients are deferred by as many micro-batches as there are preceding
+        stages, so that all stages store as much as the first. Messages are asynchronous.
         """
         layout, n = self.layout, self.layout.micro_batches
         f = self._on_the_side("warm", self._forward(first, last), first, last, start=True)
@@ -726,7 +726,7 @@ class _Step:
             yield weights[1]
 
     def _interleaved(self, stage: int) -> Iterator[str]:
-        """Blocks of the interleaved schedule: chunks of a stage in turn, messages on the side."""
+        """Yield the blocks of the interleaved schedule: chunks in turn, asynchronous messages."""
         p, v, n = self.layout.pipeline, self.layout.chunks, self.layout.micro_batches
         total = n * v
         ahead = total if n == p else min((p - stage - 1) * 2 + (v - 1) * p, total)
@@ -750,7 +750,7 @@ class _Step:
         yield from map(backward, range(total - ahead, total))
 
     def _compressed(self, names: list[str]) -> Lines:
-        """Lines that do these blocks in order; what repeats becomes a block of its own."""
+        """Return lines that execute these blocks in order; repetitions become blocks."""
         lines: Lines = []
         at = 0
         while at < len(names):
@@ -764,7 +764,7 @@ class _Step:
                 if count > 1 and count * period > best * times:
                     best, times = period, count
                 if 2 * best * times > len(names) - at:
-                    break  # others could do little better
+                    break  # others could gain little more
             if times == 1:
                 lines.append(f"do {names[at]}")
             elif best == 1:
@@ -776,7 +776,7 @@ class _Step:
         return lines
 
     def _end(self, stage: int, first: bool, last: bool) -> Lines:
-        """Gradients of the embedding and of copies are added; the optimizer."""
+        """Sum the gradients of the embedding and among copies, then run the optimizer."""
         layout, model = self.layout, self.model
         d, grad = layout.copies, layout.gradient_bytes
         table = self.kernels.vocab * model.hidden if first or last else 0
@@ -792,7 +792,7 @@ class _Step:
         own = shared + of_experts
         if layout.zero:
             own = shared // d + of_experts * layout.expert // d
-        # The norm; fp16 gradients as fp32; Adam on fp32 parameters, mean and variance.
+        # Norm; fp16 gradients to fp32; Adam on fp32 parameters, mean and variance.
         moved = grad + 30 + (0 if layout.fp32_gradients else 6)
         lines.append(f"memory main {own * moved}")
         if layout.zero and d > 1 and layout.zero < 3:

@@ -1,8 +1,8 @@
-"""Inference of large language models as graphs: a batch of prompts, and tokens one by one.
+"""Inference of large language models as graphs: prefill of a batch of prompts, and decoding.
 
-Prefill computes all tokens of the prompts at once, decode one token of each sequence, for which it
-reads all weights and the keys and values of all tokens before. GPUs that share each matrix add
-their parts twice a layer.
+Prefill computes all tokens of the prompts at once. Decoding computes one token of each sequence,
+for which it reads all weights and the keys and values of all previous tokens. Tensor-parallel GPUs
+sum their parts twice per layer.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ _DONE = ("record main done", "wait out done")
 
 @dataclass(frozen=True)
 class Serving:
-    """Sequences that are served together.
+    """A batch of sequences that are served together.
 
     Attributes
     ----------
     tensor
         GPUs that share each matrix.
     batch, prompt, tokens
-        Sequences, tokens of each prompt, and tokens that are made of each after it.
+        Number of sequences, tokens per prompt, and tokens generated per sequence.
     dtype
-        Of matrices; keys and values have 16 bits.
+        Number format of matrices; keys and values have 16 bits.
     stages
-        Of a pipeline.
+        Pipeline stages.
     chunk
         Tokens of a prompt that are computed at once; 0: all.
     transfers
-        Whether other GPUs decode than those of the prefill, to which keys and values are sent.
+        Whether separate GPUs decode, to which those of the prefill send keys and values.
     """
 
     tensor: int = 1
@@ -54,7 +54,7 @@ class Serving:
         return self.chunk or self.prompt
 
     def check(self, model: Model) -> None:
-        """Raise InputError where the model cannot be divided so."""
+        """Raise InputError if the model cannot be divided this way."""
         kv_heads = model.kv_heads or model.heads
         for what, number in (
             ("heads", model.heads),
@@ -73,17 +73,17 @@ class Serving:
 
 
 def write_inference(model: Model, serving: Serving) -> str:
-    """The graph file of a prefill and of the decoding of all tokens after it.
+    """Return the graph file of a prefill and of the decoding of all subsequent tokens.
 
-    A decoded token, and a piece of a prompt, reads as many keys and values as there are in the
-    mean, so that all together read what they do. With stages, the batch is as many groups, which
-    follow each other through the stages: the last one sends the tokens of a group to the first.
+    Each decoded token and each piece of a prompt reads the average number of keys and values, so
+    that the total is exact. With stages, the batch is divided into as many groups, which follow
+    each other through the stages: the last one sends the tokens of a group to the first.
     """
     serving.check(model)
     t, stages = serving.tensor, serving.stages
     batch, pieces = serving.batch // stages, serving.prompt // serving.piece
     rows = batch * serving.piece
-    # The first token comes of the prefill.
+    # The prefill produces the first token.
     steps = serving.tokens - 1
     instances = 2 if serving.transfers else 1
     lines = ["graph 1", "inference"]
@@ -91,7 +91,7 @@ def write_inference(model: Model, serving: Serving) -> str:
               f"{serving.tokens} more"]  # fmt: skip
     lines += [f"ranks {instances * t * stages}", f"dtype {serving.dtype}"]
     lines += [f"communicator tp {t} 1"] if t > 1 else []
-    # Half of the scores of a prompt are masked; a piece reads what the pieces before it have kept.
+    # Half of a prompt's scores are masked; a piece reads the keys and values of earlier pieces.
     flops = 2 * rows * serving.prompt * model.hidden // t
     kept = 4 * rows * model.kv_width // t
     lines += _layer("prefill", model, serving, rows, flops, kept * (pieces - 1) // 2)
@@ -117,7 +117,7 @@ def write_inference(model: Model, serving: Serving) -> str:
         ends = answers if stages > 1 and not stage else []
         if serving.transfers:
             came = [f"receive kv {-t * stages} {kept}"] * (stages * pieces * layers)
-            # The last stage has the first tokens too, and passes them on.
+            # The last stage also has the first tokens, and passes them on.
             is_last = stages > 1 and steps and stage == stages - 1
             decode = [*(_back(serving, batch) * stages if is_last else []), *decode]
             everything += [ranks[0], *prefill, *ends, "end"]
@@ -129,7 +129,7 @@ def write_inference(model: Model, serving: Serving) -> str:
 
 
 def _into(model: Model, serving: Serving, stage: int, rows: int, decodes: bool) -> list[str]:
-    """Input of a stage: tokens, or activations of the stage before."""
+    """Return the input of a stage: tokens, or activations of the previous stage."""
     t, came = serving.tensor, ["record in came", "wait main came"]
     if stage:
         return [f"receive in {-t} {2 * rows * model.hidden // t}", *came]
@@ -140,7 +140,7 @@ def _into(model: Model, serving: Serving, stage: int, rows: int, decodes: bool) 
 
 
 def _out_of(model: Model, serving: Serving, stage: int, rows: int, made: int) -> list[str]:
-    """Output of a stage: activations, or the tokens that are made of the logits, if any are."""
+    """Return the output of a stage: activations, or the tokens of the logits, if any."""
     t = serving.tensor
     if stage < serving.stages - 1:
         return [*_DONE, f"send out {t} {2 * rows * model.hidden // t}"]
@@ -158,12 +158,12 @@ def _back(serving: Serving, made: int) -> list[str]:
 def _layer(
     name: str, model: Model, serving: Serving, rows: int, flops: int, read: int
 ) -> list[str]:
-    """A layer on so many tokens, whose attention reads so many bytes of keys and values."""
+    """Return a layer on `rows` tokens, whose attention reads `read` bytes of keys and values."""
     t, h = serving.tensor, model.hidden
     qkv, ffn = (h + 2 * model.kv_width) // t, model.ffn // t
     first = (2 if model.gated else 1) * ffn
-    own = rows * model.top_k  # of experts
-    # Experts whose weights are read: with few tokens not all of them.
+    own = rows * model.top_k  # rows of experts
+    # Experts whose weights are read: not all of them if there are few tokens.
     used = min(model.experts, own)
     many = f" {used}" if model.experts > 1 else ""
     each = -(-own // used)
@@ -187,7 +187,7 @@ def _layer(
 
 
 def _logits(model: Model, serving: Serving, batch: int) -> list[str]:
-    """The next token of each of some sequences."""
+    """Compute the next token of `batch` sequences."""
     t = serving.tensor
     all_of_them = [f"all_gather main tp {2 * batch * model.vocab}"] if t > 1 else []
     return [f"gemm main {batch} {-(-model.vocab // t)} {model.hidden}", *all_of_them,
@@ -195,7 +195,7 @@ def _logits(model: Model, serving: Serving, batch: int) -> list[str]:
 
 
 def serving_memory(model: Model, serving: Serving) -> dict[str, float]:
-    """Bytes of a GPU by what they hold."""
+    """Return the bytes of a GPU by use."""
     t, stages = serving.tensor, serving.stages
     weights = 2.0 if serving.dtype in ("fp16", "bf16") else 1.0 if serving.dtype == "fp8" else 4.0
     length = serving.prompt + serving.tokens

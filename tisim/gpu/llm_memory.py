@@ -1,4 +1,4 @@
-"""The memory that a training step needs on the GPU that needs most.
+"""Memory of a training step on the GPU that needs most.
 
 Activations are those of Korthikanti et al., "Reducing Activation Recomputation in Large Transformer
 Models" (arXiv 2205.05198), equations 2 to 6, for other widths of feed-forward networks too.
@@ -15,14 +15,14 @@ from tisim.support.tables import align
 if TYPE_CHECKING:
     from tisim.gpu.llm import Layout, Model
 
-#: Bytes that CUDA, NCCL and fragmentation take, about.
+#: Approximate bytes taken by CUDA, NCCL and fragmentation.
 RESERVED = 3e9
 
 
 def peak_memory(model: Model, layout: Layout) -> dict[str, float]:
-    """Bytes by what they hold, on the first stage, which keeps the most micro-batches.
+    """Return the bytes by use on the first stage, which stores the most micro-batches.
 
-    With the zero-bubble schedule the other stages keep as many, for gradients of weights.
+    With the zero-bubble schedule the other stages store as many, for weight gradients.
     """
     t, p, d = layout.tensor, layout.pipeline, layout.copies
     table = model.vocab * model.hidden / t
@@ -60,7 +60,7 @@ def peak_memory(model: Model, layout: Layout) -> dict[str, float]:
 
 
 def check_memory(model: Model, layout: Layout, memory: float, gpu: str) -> None:
-    """Raise InputError, with the table, where a step does not fit into a GPU's memory."""
+    """Raise InputError, with the table, if a step does not fit into a GPU's memory."""
     check_fit(
         "the step",
         peak_memory(model, layout),
@@ -72,7 +72,7 @@ def check_memory(model: Model, layout: Layout, memory: float, gpu: str) -> None:
 
 
 def check_fit(what: str, parts: dict[str, float], memory: float, gpu: str, less: str) -> None:
-    """Raise InputError, with the table, where parts do not fit into a GPU's memory."""
+    """Raise InputError, with the table, if parts do not fit into a GPU's memory."""
     total = sum(parts.values())
     if total <= memory:
         return

@@ -1,6 +1,6 @@
-"""GPUs and the machines that are built of them, from public figures.
+"""GPUs and the machines built from them, from public figures.
 
-`GPUS` and `MACHINES` are what data sheets say; the page "GPU clusters and NCCL" names them.
+`GPUS` and `MACHINES` follow data sheets, which the page "GPU clusters and NCCL" names.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Final
 
 from tisim.errors import InputError
 
-#: Rate of messages on an interface: 24 of 25 GB/s, and 46 to 48 of 50 (NVIDIA/nccl-tests, issues
-#: 160 and 290).
+#: Fraction of an interface's bandwidth that messages achieve: 24 of 25 GB/s, and 46 to 48 of 50
+#: (NVIDIA/nccl-tests, issues 160 and 290).
 NIC_EFFICIENCY: Final = 0.96
-# A message between two PCIe switches of one CPU takes so much more of their links: NCCL's
-# ``INTEL_P2P_OVERHEAD``, as an Intel CPU divides it into packets of 64 bytes.
+# Factor on the link bytes of a message between two PCIe switches of one CPU: NCCL's
+# ``INTEL_P2P_OVERHEAD``; an Intel CPU divides the message into packets of 64 bytes.
 _HOST_BRIDGE: Final = 6 / 5
-#: How the interfaces of nodes are joined: see `Machine`.
+#: Topologies that connect the interfaces of nodes: see `Machine`.
 FABRICS: Final = ("rail", "fat-tree")
 _PORTS_DOWN: Final = 32
 
@@ -32,7 +32,7 @@ class Primitive:
     hop
         Latency of a step within a node, seconds.
     rate
-        Bytes that a channel sends in a second, where links do not hold it back.
+        Bytes/s that a channel sends when links do not limit it.
     """
 
     hop: float
@@ -41,28 +41,28 @@ class Primitive:
 
 @dataclass(frozen=True)
 class Gpu:
-    """A model of GPU.
+    """A GPU model.
 
     Attributes
     ----------
     name
-        As users write it.
+        Name as users write it.
     capability
         Compute capability times ten: 70, 80, 90 or 100.
     sms
         Streaming multiprocessors.
     memory, memory_rate
-        Bytes, and bytes/s.
+        Capacity in bytes, and bandwidth in bytes/s.
     nvlinks, nvlink_rate, nvlink_reached
-        NVLinks of a GPU, raw bytes/s of one in each direction, and what NCCL reaches of them.
+        NVLinks of a GPU, raw bytes/s of one in each direction, and the bytes/s that NCCL achieves.
     peaks
-        Peak of dense operations by data type, flop/s.
+        Peak dense performance by data type, flop/s.
     primitives
-        What NCCL's steps cost by protocol, where it was measured; elsewhere NCCL's own latencies
-        and bandwidths are taken.
+        Measured cost of NCCL's steps by protocol; NCCL's own latencies and bandwidths apply to the
+        others.
     copy_rate
-        Bytes that NCCL copies in a second within the memory of a GPU; infinite where copies hide
-        behind links.
+        Bytes/s that NCCL copies within the memory of a GPU; infinite where copies are hidden by
+        links.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Gpu:
     copy_rate: float = float("inf")
 
     def peak(self, dtype: str) -> float:
-        """Peak of dense operations on a data type, flop/s."""
+        """Return the peak dense performance for a data type, flop/s."""
         if dtype not in self.peaks:
             known = ", ".join(self.peaks)
             raise InputError(f"no peak of a {self.name} is known for {dtype}, only for: {known}")
@@ -92,7 +92,7 @@ def _peaks(**teraflops: float) -> dict[str, float]:
 _V100 = Gpu(
     *("v100", 70, 80, 32e9, 0.9e12, 6, 25e9, 22.22e9),
     _peaks(fp64=7.8, fp32=15.7, fp16=125),
-    # Fitted to all-reduces of 4 and 8 GPUs, as those of the A100: docs/ai_validation.md.
+    # Fitted to all-reduces of 4 and 8 GPUs, like those of the A100: docs/ai_validation.md.
     {"LL128": Primitive(3.35e-6, 7.26e9), "Simple": Primitive(2.64e-6)},
 )
 _A100 = Gpu(
@@ -110,7 +110,7 @@ _GB200 = Gpu(
     *("gb200", 100, 148, 186e9, 8e12, 18, 50e9, 40.1e9),
     _peaks(fp64=40, fp32=80, tf32=1250, fp16=2500, bf16=2500, fp8=5000, int8=5000, fp4=10000),
 )
-# SM89, which NCCL takes for SM80.
+# SM89, which NCCL treats as SM80.
 _L40S = Gpu(
     *("l40s", 80, 142, 48e9, 0.864e12, 0, 0.0, 0.0),
     _peaks(fp32=91.6, tf32=183, fp16=362, bf16=362, fp8=733, int8=733),
@@ -124,38 +124,39 @@ GPUS: Final[Mapping[str, Gpu]] = {
 
 @dataclass(frozen=True)
 class Machine:
-    """Equal nodes of equal GPUs: rank r of a program is GPU ``r % gpus`` of node ``r // gpus``.
+    """Identical nodes of identical GPUs: rank r is GPU ``r % gpus`` of node ``r // gpus``.
 
     Attributes
     ----------
     gpu
-        Of each place.
+        Model of all GPUs.
     gpus
-        GPUs of a node, that is, of one domain of NVLinks.
+        GPUs per node, that is, per NVLink domain.
     nics, nic_rate
-        Network interfaces of a node, and bytes/s of one in each direction.
+        Network interfaces per node, and bytes/s of one in each direction.
     nodes
         Number of nodes.
     cables
-        NVLinks between two GPUs of a node, where no switch joins them: the two, and how many.
+        Direct NVLinks between two GPUs of a node without a switch: the two GPUs, and the number of
+        links.
     fabric
-        ``"rail"``, interfaces of one number in all nodes share their first switch, or
-        ``"fat-tree"``, all interfaces of a node share it.
+        ``"rail"``: interfaces with the same number in all nodes share their first switch;
+        ``"fat-tree"``: all interfaces of a node share it.
     oversubscription
-        Bandwidth of the interfaces at a first switch over that of its cables up.
+        Bandwidth of the interfaces at a first switch divided by that of its uplinks.
     latency
-        Of a cable of the network with the port behind it, seconds.
+        Latency of a network cable including the port behind it, seconds.
     nvlink_latency
-        Of an NVLink, seconds.
+        Latency of an NVLink, seconds.
     sharp
         Whether the switches between nodes reduce (SHARP).
     pcie_rate
-        Bytes/s that NCCL counts on 16 lanes of PCIe in each direction (``topo.cc``: 3/4 of raw).
+        Bytes/s that NCCL assumes for 16 PCIe lanes in each direction (``topo.cc``: 3/4 of raw).
     pcie_gpus
-        GPUs that share a switch of PCIe with their interfaces, and its link to a host bridge; 0:
-        each GPU and interface has a link of its own to the CPU.
+        GPUs that share a PCIe switch with their interfaces, and its link to a host bridge; 0: each
+        GPU and interface has a link of its own to the CPU.
     socket_rate
-        Bytes/s between the two CPUs, of which each has half of the switches, in each direction.
+        Bytes/s between the two CPUs in each direction; each CPU has half of the switches.
     """
 
     gpu: Gpu
@@ -175,48 +176,48 @@ class Machine:
 
     @property
     def size(self) -> int:
-        """All GPUs."""
+        """Total number of GPUs."""
         return self.nodes * self.gpus
 
     @property
     def switch_nodes(self) -> int:
-        """Nodes that share their first switches, of 64 ports, half of them down."""
+        """Nodes that share their first switches, which have 64 ports, half of them down."""
         return _PORTS_DOWN if self.fabric == "rail" else max(1, _PORTS_DOWN // self.nics)
 
     @property
     def pcie(self) -> bool:
-        """True if GPUs of a node reach one another on PCIe, without NVLinks."""
+        """True if the GPUs of a node are connected by PCIe, without NVLinks."""
         return not self.gpu.nvlinks
 
     @property
     def switched(self) -> bool:
-        """True if NVSwitch joins the GPUs of a node."""
+        """True if NVSwitch connects the GPUs of a node."""
         return not self.pcie and not self.cables
 
     @property
     def nvlink_rate(self) -> float:
-        """Raw bytes/s of a GPU's NVLinks together, or else of its PCIe link, each direction."""
+        """Raw bytes/s of all NVLinks of a GPU, or of its PCIe link without them, each direction."""
         return self.pcie_rate if self.pcie else self.gpu.nvlinks * self.gpu.nvlink_rate
 
     @property
     def pcie_switches(self) -> int:
-        """Switches of PCIe of a node."""
+        """PCIe switches per node."""
         return -(-self.gpus // (self.pcie_gpus or self.gpus))
 
     @property
     def bridge_rate(self) -> float:
-        """Bytes/s of messages between GPUs on the link of a PCIe switch to its CPU."""
+        """Bytes/s of messages between GPUs on the link from a PCIe switch to its CPU."""
         return self.pcie_rate / (_HOST_BRIDGE if self.pcie_switches > 2 else 1)
 
     def pcie_place(self, gpu: int) -> tuple[int, int]:
-        """CPU and switch of PCIe of a GPU of a node."""
+        """Return the CPU and the PCIe switch of a GPU of a node."""
         switch = gpu // (self.pcie_gpus or self.gpus)
         return switch * 2 // max(self.pcie_switches, 2), switch
 
     def without_gpudirect(self) -> Machine:
-        """The machine whose interfaces read and write memory of the host, not of GPUs.
+        """Return the machine with interfaces that access host memory instead of GPU memory.
 
-        The link of a switch of PCIe to its CPU then carries what its GPUs send and what its
+        The link from a PCIe switch to its CPU then carries the data that its GPUs send and its
         interfaces receive in one direction, and the rest in the other.
         """
         each = max(1.0, self.pcie_gpus * self.nics / self.gpus)  # interfaces of a switch
@@ -224,7 +225,7 @@ class Machine:
         return replace(self, nic_rate=min(self.nic_rate, bounced))
 
     def with_nvlinks(self, rate: float) -> Machine:
-        """The machine with NVLinks of another raw bandwidth, of which NCCL reaches the same part.
+        """Return the machine with another raw NVLink bandwidth; NCCL achieves the same fraction.
 
         `rate` is bytes/s of one NVLink in each direction.
         """
@@ -234,15 +235,15 @@ class Machine:
         return replace(self, gpu=replace(self.gpu, nvlink_rate=rate, nvlink_reached=reached))
 
 
-# The hybrid cube mesh of a DGX-1 with V100: six NVLinks a GPU.
+# The hybrid cube mesh of a DGX-1 with V100: six NVLinks per GPU.
 _CUBE_MESH = (
     *((0, 1, 1), (0, 2, 1), (0, 3, 2), (0, 4, 2), (1, 2, 2), (1, 3, 1), (1, 5, 2), (2, 3, 1)),
     *((2, 6, 2), (3, 7, 2), (4, 5, 1), (4, 6, 1), (4, 7, 2), (5, 6, 2), (5, 7, 1), (6, 7, 1)),
 )
 
 _HOPPER_NODE = Machine(_H100, gpus=8, nics=8, nic_rate=50e9, pcie_rate=48e9, pcie_gpus=2)
-#: A node of each GPU: DGX-1, DGX A100, DGX H100, DGX H200, GB200 NVL72, and two CPUs with a switch
-#: of PCIe each for four L40S and two interfaces.
+#: A node by GPU: DGX-1, DGX A100, DGX H100, DGX H200, GB200 NVL72, and two CPUs with one PCIe
+#: switch each for four L40S and two interfaces.
 MACHINES: Final[Mapping[str, Machine]] = {
     "v100": Machine(_V100, gpus=8, nics=4, nic_rate=12.5e9, cables=_CUBE_MESH, pcie_gpus=2),
     "a100": Machine(_A100, gpus=8, nics=8, nic_rate=25e9, pcie_rate=24e9, pcie_gpus=2),
@@ -256,7 +257,7 @@ MACHINES: Final[Mapping[str, Machine]] = {
 
 
 def machine(gpu: str, nodes: int = 1) -> Machine:
-    """The usual machine of a GPU.
+    """Return the usual machine of a GPU.
 
     Parameters
     ----------
@@ -268,7 +269,7 @@ def machine(gpu: str, nodes: int = 1) -> Machine:
     Raises
     ------
     InputError
-        If the GPU is not known or there is no node.
+        If the GPU is not known or `nodes` is below 1.
     """
     if gpu not in MACHINES:
         raise InputError(f"unknown GPU {gpu!r}; known: {', '.join(MACHINES)}")

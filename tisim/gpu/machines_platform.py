@@ -1,4 +1,4 @@
-"""Clusters of GPUs as platforms: a host a GPU, and links for NVLinks, interfaces and switches."""
+"""GPU clusters as platforms: a host per GPU, and links for NVLinks, interfaces and switches."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from tisim.errors import InputError
 from tisim.gpu.machines import FABRICS, MACHINES, Machine
 from tisim.platform import Platform, PlatformBuilder
 
-#: The property of hosts that are GPUs: ``model=h100,gpus=8,nics=8`` and figures for who reads them.
+#: Property of hosts that are GPUs: ``model=h100,gpus=8,nics=8`` and figures for human readers.
 GPU: Final = "tisim/gpu"
 
 
 def gpu_cluster(machine: Machine) -> Platform:
-    """The platform of a machine.
+    """Return the platform of a machine.
 
-    Host ``node-2-gpu-5`` is GPU 5 of node 2; its speed is the peak of fp32, and its property
-    ``tisim/gpu`` has all figures. GPUs of a node reach one another on their NVLinks, those of other
-    nodes on their interface. Switches have 64 ports: 32 nodes share their first switches where each
-    interface of a node has one of its own (``rail``), and as many nodes as a switch has ports down
-    where all interfaces of a node go to the same (``fat-tree``). The cables between first and
-    second switches are one link.
+    Host ``node-2-gpu-5`` is GPU 5 of node 2; its speed is the fp32 peak, and its property
+    ``tisim/gpu`` has all figures. GPUs of the same node communicate over their NVLinks, those of
+    different nodes over their interfaces. Switches have 64 ports: with ``rail``, each interface of
+    a node has a first switch of its own, which 32 nodes share; with ``fat-tree``, all interfaces of
+    a node share one, and as many nodes share it as its downward ports allow. The cables between
+    first and second switches are one link.
 
     Parameters
     ----------
     machine
-        Its nodes, GPUs and fabric.
+        Nodes, GPUs and fabric.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def gpu_cluster(machine: Machine) -> Platform:
         for leaf in range(leaves):
             with builder.zone(f"leaf-{leaf}"):
                 builder.router(f"leaf-{leaf}-switch")
-        # The ports of a node; they never limit its interfaces.
+        # The ports of a node; never a bottleneck of its interfaces.
         ports = machine.nics * machine.nic_rate
         builder.link("ports", ports, 0.0, sharing="FATPIPE")
         if leaves > 1:
@@ -69,7 +69,7 @@ def gpu_cluster(machine: Machine) -> Platform:
             for leaf in range(leaves):
                 rate = each * ports / machine.oversubscription
                 builder.link(f"leaf-{leaf}-up", rate, machine.latency, sharing="SPLITDUPLEX")
-        # SimGrid wants routes after all else.
+        # SimGrid requires routes after all other elements.
         for node in range(machine.nodes):
             leaf = node // each
             gateways = (f"node-{node}-interfaces", f"leaf-{leaf}-switch")
@@ -118,7 +118,7 @@ def _add_node(builder: PlatformBuilder, machine: Machine, name: str) -> None:
     for a, b, count in machine.cables:
         link_rate = count * machine.gpu.nvlink_rate
         cabled[a, b] = add_link(f"nvlink-{a}-{b}", link_rate, machine.nvlink_latency)
-    if not machine.cables:  # what a single message reaches of the NVLinks to a switch at most
+    if not machine.cables:  # limit of a single message on the NVLinks to a switch
         builder.link(f"{name}-channel", machine.nvlink_rate, 0.0, sharing="FATPIPE")
     for host in hosts:
         builder.host(host, machine.gpu.peaks["fp32"], properties={GPU: _figures(machine)})
@@ -141,7 +141,7 @@ def _add_node(builder: PlatformBuilder, machine: Machine, name: str) -> None:
             elif not machine.cables:
                 through.insert(1, f"{name}-channel")
             if machine.pcie and places[gpu] != places[b]:
-                # GPUs stand in the order of their CPUs and switches.
+                # GPUs are in the order of their CPUs and switches.
                 (low, from_switch), (high, to_switch) = places[b], places[gpu]
                 cpus = [(f"{name}-sockets", "UP")] if low != high else []
                 through[2:2] = [(bridges[from_switch], "UP"), *cpus, (bridges[to_switch], "DOWN")]
@@ -149,14 +149,14 @@ def _add_node(builder: PlatformBuilder, machine: Machine, name: str) -> None:
 
 
 def machine_of(platform: Platform) -> Machine:
-    """The machine that a platform of GPUs describes, with the bandwidths of its links.
+    """Return the machine that a GPU platform describes, with the bandwidths of its links.
 
-    Its hosts have the property ``tisim/gpu`` and stand node by node, as `gpu_cluster` makes them.
+    Its hosts have the property ``tisim/gpu`` and are ordered by node, as in `gpu_cluster`.
 
     Raises
     ------
     InputError
-        If hosts are not GPUs, or nodes are not equal.
+        If hosts are not GPUs, or nodes differ.
     """
     properties: dict[str, Mapping[str, str]] = {}
     nodes: dict[str, list[int]] = {}

@@ -1,7 +1,7 @@
-"""The time of NCCL's collectives: its choice of algorithm and protocol, and what they cost.
+"""Time of NCCL's collectives: its choice of algorithm and protocol, and their cost.
 
-The equations, their sources and what they were compared with are on the page "GPU clusters and
-NCCL" (docs/gpu_clusters.md).
+The equations, their sources and the measurements they were compared with are on the page "GPU
+clusters and NCCL" (docs/gpu_clusters.md).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from tisim.gpu.nccl_tables import (
     tables,
 )
 
-#: Operations: by rings, trees or NVLS, by pipelines, and from point to point.
+#: Operations: by rings, trees or NVLS; by pipelines; by point-to-point messages.
 OPERATIONS: Final = (
     *("all_reduce", "all_gather", "reduce_scatter"),
     *("broadcast", "reduce"),
@@ -50,36 +50,35 @@ ALGORITHMS: Final = (
     *("collnet_direct", "collnet_chain"),
 )
 
-# Bytes of one channel's step: the most that a buffer takes, and the least that a step costs (half
-# of what 640 threads of LL128 and 512 of LL move at a time).
+# Bytes of a channel's step: the maximum that a buffer takes, and the minimum that a step costs
+# (half of what 640 threads of LL128 and 512 threads of LL move at once).
 MOST_CHUNK: Final = {"LL": 32 * 1024, "LL128": 576_000, "Simple": 2 * 1024 * 1024}
 _LEAST_CHUNK: Final = {"LL": 4096, "LL128": 19_200, "Simple": 0}
-# A call has no more channels than one for so many bytes: 512 (LL128: 640) threads, 64 or 8 bytes
-# each. Those of LL are for each rank of a ring (``src/graph/tuning.cc``: ``threadThresholds``).
+# Bytes per channel of a call: 512 (LL128: 640) threads of 64 or 8 bytes each. For LL they apply to
+# each rank of a ring (``src/graph/tuning.cc``: ``threadThresholds``).
 _BYTES_A_CHANNEL: Final = {"LL": 512 * 8, "LL128": 640 * 8, "Simple": 512 * 64}
 _FEWEST_THREADS: Final = 96 / 512
 PIPELINE_CHUNK: Final = 512 * 1024
 _MOST_CHANNELS: Final = 32
-# The part of what LL128 moves that LL does: 8 of 16 bytes are data, not 120 of 128.
+# Data of LL relative to LL128: 8 of 16 bytes are data, against 120 of 128.
 _LL_OF_LL128: Final = (8 / 16) / (120 / 128)
 
 
 @dataclass(frozen=True)
 class Collective:
-    """One call of all ranks of a communicator.
+    """One call by all ranks of a communicator.
 
     Attributes
     ----------
     operation, size
-        What was asked for; bytes as `collective` counts them.
+        The requested operation; bytes as defined by `collective`.
     algorithm, protocol, channels
-        What NCCL chooses; an SM of each GPU works for each channel.
+        NCCL's choice; each channel occupies an SM of each GPU.
     latency, rate
-        Seconds, and bytes/s on a machine that does nothing else: the call takes
-        ``latency + size / rate``.
+        Seconds, and bytes/s on an idle machine: the call takes ``latency + size / rate``.
     nvlink_bytes, nic_bytes
-        What a GPU sends on its NVLinks (or PCIe), and what a network interface that is used sends;
-        as much is received.
+        Bytes that a GPU sends on its NVLinks (or PCIe), and that each used network interface sends;
+        as many are received.
     """
 
     operation: str
@@ -94,31 +93,31 @@ class Collective:
 
     @property
     def time(self) -> float:
-        """Seconds of the call."""
+        """Duration of the call in seconds."""
         return self.latency + self.size / self.rate
 
 
 @dataclass(frozen=True)
 class Communicator:
-    """Some GPUs of a machine that call NCCL together.
+    """GPUs of a machine that call NCCL together.
 
     Parameters
     ----------
     machine
-        All GPUs.
+        The whole machine.
     ranks
-        The numbers of the GPUs.
+        Numbers of the GPUs.
     version
-        Of NCCL.
+        NCCL version.
     algorithms, protocols
-        Those that NCCL may choose from, as ``NCCL_ALGO`` and ``NCCL_PROTO`` say.
+        Those that NCCL may choose from, as in ``NCCL_ALGO`` and ``NCCL_PROTO``.
     network
-        The part of the bandwidth of its interfaces that the network between nodes carries.
+        Fraction of its interfaces' bandwidth that the network between nodes carries.
 
     Raises
     ------
     InputError
-        If a GPU does not exist or is named twice, or nothing is left to choose from.
+        If a GPU does not exist or is listed twice, or there is nothing to choose from.
     """
 
     machine: Machine
@@ -148,7 +147,7 @@ class Communicator:
 
     @cached_property
     def by_node(self) -> Mapping[int, Sequence[int]]:
-        """The GPUs of each node, by their number in it."""
+        """GPUs of each node, by their number in the node."""
         nodes: dict[int, list[int]] = {}
         for rank in self.ranks:
             node, gpu = divmod(rank, self.machine.gpus)
@@ -157,12 +156,12 @@ class Communicator:
 
     @property
     def size(self) -> int:
-        """Ranks."""
+        """Number of ranks."""
         return len(self.ranks)
 
     @property
     def nodes(self) -> int:
-        """Nodes that have ranks."""
+        """Number of nodes with ranks."""
         return len(self.by_node)
 
     @cached_property
@@ -172,7 +171,7 @@ class Communicator:
 
     @cached_property
     def _links(self) -> float:
-        """Bytes/s that reach the others of its node from a GPU on all rings together."""
+        """Bytes/s from a GPU to the other GPUs of its node on all rings together."""
         gpu = self.machine.gpu
         if self.machine.pcie:
             return self._pcie
@@ -186,7 +185,7 @@ class Communicator:
 
     @cached_property
     def _pcie(self) -> float:
-        """Bytes/s of all rings over PCIe: they go once over each link, and by each CPU once."""
+        """Bytes/s of all rings over PCIe: they cross each link once, and each CPU once."""
         machine, rate = self.machine, self.machine.pcie_rate
         for gpus in self.by_node.values():
             sockets, switches = zip(*map(machine.pcie_place, gpus), strict=True)
@@ -195,7 +194,7 @@ class Communicator:
         return rate
 
     def _pcie_exchange(self, operation: str) -> float:
-        """Bytes/s of a GPU that sends as much to all, for what CPUs pass on."""
+        """Return the bytes/s that CPUs let a GPU send that sends equal amounts to all others."""
         machine, rate = self.machine, math.inf
         for gpus in self.by_node.values():
             sockets, switches = zip(*map(machine.pcie_place, gpus), strict=True)
@@ -207,7 +206,7 @@ class Communicator:
         return rate
 
     def _cable_exchange(self, operation: str) -> float:
-        """Seconds of a byte of messages on the cable of two GPUs, or on PCIe without one."""
+        """Return the seconds per byte of messages on the cable of two GPUs, or else on PCIe."""
         machine, slowest = self.machine, 0.0
         cables = {frozenset(ends): count for *ends, count in machine.cables}
         for gpus in self.by_node.values():
@@ -229,12 +228,12 @@ class Communicator:
 
     @property
     def _nic(self) -> float:
-        """Bytes/s that leave an interface for the other nodes."""
+        """Bytes/s that an interface sends to the other nodes."""
         return self.machine.nic_rate * NIC_EFFICIENCY * self.network
 
     @cached_property
     def rails(self) -> int:
-        """Network interfaces that the GPUs of a node have together."""
+        """Number of network interfaces that the GPUs of a node have together."""
         return min(map(self._rails_of, self.by_node.values()))
 
     def _rails_of(self, gpus: Sequence[int]) -> int:
@@ -242,17 +241,17 @@ class Communicator:
 
     @property
     def rings(self) -> int:
-        """Rings that differ from each other; each has a channel and another that goes its way."""
+        """Number of distinct rings; each has a channel and a second one on the same path."""
         return self._graph[0]
 
     @property
     def _ring_rails(self) -> int:
-        """Interfaces of a node that rings and trees use: one each, which PCIe may let be few."""
+        """Interfaces of a node that rings and trees use: one each, which may be few on PCIe."""
         return min(self.rails, self.rings) if self.machine.pcie else self.rails
 
     @cached_property
     def _graph(self) -> tuple[int, float]:
-        """Channels of NCCL's rings and trees before they are doubled, and what each carries."""
+        """Channels of NCCL's rings and trees before they are doubled, and the bytes/s of each."""
         known, capability = tables(self.version), self.machine.gpu.capability
         nvlink = known.nvlink[capability]
         if self.machine.cables and self.local > 1:
@@ -271,7 +270,7 @@ class Communicator:
         channels, speed = 0, 0.0
         for tried in speeds:
             if tried <= 0.49 * speed:
-                break  # the search looks no further
+                break  # where the search stops
             if self.nodes > 1:
                 most = self.rails * (nic // tried)
             found = int(min(total / tried, most))
@@ -283,11 +282,11 @@ class Communicator:
 
     @property
     def channels(self) -> int:
-        """The most channels of a ring or a tree."""
+        """Maximum number of channels of a ring or a tree."""
         return min(2 * self._graph[0], _MOST_CHANNELS)
 
     def collective(self, operation: str, size: float) -> Collective:
-        """The call of an operation; see `collective` for its parameters."""
+        """Return the call of an operation; see `collective` for its parameters."""
         if operation not in OPERATIONS:
             raise InputError(f"an operation is one of {', '.join(OPERATIONS)}, not {operation!r}")
         if not 0 <= size < math.inf:
@@ -323,7 +322,7 @@ class Communicator:
         return self._result(operation, size, algorithm, protocol, channels, latency, rate)
 
     def steps(self, operation: str) -> int:
-        """Steps of a ring in which all ranks send."""
+        """Return the number of steps of a ring in which all ranks send."""
         if operation in ("broadcast", "reduce"):
             return self.size
         return (self.size - 1) * (2 if operation == "all_reduce" else 1)
@@ -331,7 +330,7 @@ class Communicator:
     def _choices(
         self, operation: str, size: float
     ) -> Iterator[tuple[tuple[str, str], tuple[float, float, float]]]:
-        """Algorithms with protocols, and what NCCL estimates: time, latency, bytes/s."""
+        """Yield algorithms with protocols, and NCCL's estimates: time, latency, bytes/s."""
         for choice in product(self.algorithms, self.protocols):
             if (found := self._estimate(*choice, operation, size)) is not None:
                 latency, rate = found
@@ -340,7 +339,7 @@ class Communicator:
     def _estimate(
         self, algorithm: str, protocol: str, operation: str, size: float
     ) -> tuple[float, float] | None:
-        """Latency and bytes/s of an operation; None: it is not done so."""
+        """Return the latency and bytes/s of an operation; None if it is not supported."""
         if protocol == "LL128" and self.machine.pcie:
             return None
         if algorithm == "ring":
@@ -372,17 +371,17 @@ class Communicator:
         return latency, self._bus_rate("ring", protocol) * self.size / steps
 
     def _far_steps(self, operation: str) -> int:
-        """Steps of a ring in which a chunk goes to another node."""
+        """Return the number of steps of a ring in which a chunk crosses to another node."""
         return (self.nodes - 1) * (2 if operation == "all_reduce" else 1)
 
     def network_hop(self, algorithm: str, protocol: str) -> float:
-        """Latency of a step to another node, seconds."""
+        """Return the latency of a step to another node, seconds."""
         if self.size == self.nodes:
             algorithm = "tree"  # latencies are fully exposed
         return tables(self.version).hop["network", algorithm][protocol]
 
     def _bus_rate(self, algorithm: str, protocol: str) -> float:
-        """The bandwidth that NCCL assumes for all its rings or trees, bytes/s."""
+        """Return the bandwidth that NCCL assumes for all its rings or trees, bytes/s."""
         known, capability = tables(self.version), self.machine.gpu.capability
         channels, speed = self._graph
         place = min(self.nodes, 3) - 1
@@ -415,7 +414,7 @@ class Communicator:
         return known.base["tree"][protocol] + 2 * hops, rate
 
     def _has_pat(self, operation: str) -> bool:
-        """PAT is for one GPU of each node."""
+        """Return whether NCCL has PAT for this operation: only with one GPU per node."""
         one_each = self.nodes == self.size and operation in ("all_gather", "reduce_scatter")
         return one_each and tables(self.version).pat
 
@@ -435,7 +434,7 @@ class Communicator:
         return self.nodes == 1 or self._switches_reduce(operation)
 
     def _switches_reduce(self, operation: str) -> bool:
-        """True if switches between nodes reduce; gathers need an interface for each GPU."""
+        """Return whether switches between nodes reduce; gathers need an interface for each GPU."""
         most = max(map(len, self.by_node.values()))
         heads = operation == "all_reduce" or self.rails >= most
         return self.machine.sharp and self.nodes > 1 and heads
@@ -446,7 +445,7 @@ class Communicator:
             return False
         if algorithm == "collnet_chain":
             return operation == "all_reduce"
-        # NCCL has eight GPUs of a node at most, and wants a switch of NVLinks.
+        # NCCL supports at most eight GPUs per node, and requires an NVLink switch.
         direct = self.machine.switched and max(map(len, self.by_node.values())) <= 8
         return direct and operation in ("all_reduce", "all_gather", "reduce_scatter")
 
@@ -463,7 +462,7 @@ class Communicator:
             latency = 2 * others * within + between
             return latency, 0.5 * channels * self._widened(speed, links / channels)
         latency = 2 * (min(1, others) * within + others * COLLNET_TURN) + between
-        # A head exchanges a part with each of the others.
+        # A head exchanges a part with each of the other GPUs.
         heads, speed = self.rails, min(speed * channels / self.rails, self.machine.nic_rate)
         inside = self._widened(speed, links * max(others, 1) / max(heads, 1))
         if operation != "all_reduce":
@@ -474,7 +473,7 @@ class Communicator:
         return latency, 0.5 * heads * inside / factor * share
 
     def _widened(self, speed: float, most: float) -> float:
-        """The speed within nodes, which the search raises to twice that between nodes if it can."""
+        """Return the speed within nodes, which the search raises up to twice that between nodes."""
         for tried in reversed(NETWORK_SPEEDS[max(self.machine.gpu.capability, 80)]):
             if speed < tried <= most and speed < 2 * self._graph[1]:
                 speed = tried
@@ -483,7 +482,7 @@ class Communicator:
     def _estimate_nvls(self, algorithm: str, operation: str) -> tuple[float, float]:
         known, capability = tables(self.version), self.machine.gpu.capability
         heads = min(self.local, 32)
-        # A head's own GPU has its share twice.
+        # The GPU of a head carries its share twice.
         most = self.machine.gpu.nvlinks * known.nvlink[capability] / (heads + 1)
         speed = max((s for s in known.speeds_of(capability) if s <= most), default=most)
         rate = speed * NVLS_EFFICIENCY[capability] * (heads - 1) / heads
@@ -503,7 +502,7 @@ class Communicator:
         return latency, heads * rate
 
     def primitive(self, protocol: str) -> Primitive:
-        """The cost of a step: as measured, or as NCCL takes it."""
+        """Return the cost of a step: measured, or from NCCL's tables."""
         measured = self.machine.gpu.primitives
         hop = tables(self.version).hop[self._inside, "ring"][protocol]
         if protocol == "Simple":
@@ -516,7 +515,7 @@ class Communicator:
         return Primitive(hop, self._bus_rate("ring", protocol) / self.channels)
 
     def _pace(self, rate: float, channels: int) -> float:
-        """Seconds that a byte of each of some channels takes: of the channel, or of the links."""
+        """Return the seconds per byte of each of `channels`, limited by channel or links."""
         rates = [rate]
         if self.local > 1:
             rates.append(self._links / (channels * self._near))
@@ -526,13 +525,13 @@ class Communicator:
 
     @property
     def _near(self) -> float:
-        """The part of what a GPU sends in a ring that is on its NVLinks, or on PCIe."""
-        # In each ring, one GPU of a node sends to the next node.
+        """Fraction of the bytes that a GPU sends in a ring over its NVLinks, or over PCIe."""
+        # In each ring, one GPU per node sends to the next node.
         near = self.machine.pcie or self.nodes == 1
         return 1.0 if near else 1 - self.nodes / self.size
 
     def _free_pace(self, pace: float, primitive: Primitive) -> float:
-        """Seconds of a byte that finds the links of a node free; all channels share one of PCIe."""
+        """Return the seconds per byte on idle links of a node; all channels share those of PCIe."""
         return pace if self.machine.pcie else 1 / primitive.rate
 
     def _used_channels(self, size: float, protocol: str, algorithm: str = "ring") -> int:
@@ -541,12 +540,12 @@ class Communicator:
         return max(1, min(self.channels, int(size // least)))
 
     def least_chunk(self, protocol: str, channels: int) -> float:
-        """Bytes that a step costs at least; calls for one channel have fewer threads."""
+        """Return the minimum bytes that a step costs; calls with one channel have fewer threads."""
         least = _LEAST_CHUNK[protocol]
         return least if channels > 1 else least * _FEWEST_THREADS
 
     def _ring(self, operation: str, size: float, protocol: str) -> Collective:
-        """All ranks send in each step; one step more copies what came last."""
+        """All ranks send in each step; one additional step copies the last chunk."""
         steps = self.steps(operation)
         primitive = self.primitive(protocol)
         channels = self._used_channels(size, protocol)
@@ -556,8 +555,9 @@ class Communicator:
         short = max(self.least_chunk(protocol, channels) - chunk, 0)
         latency, seconds = loops * (steps + 1) * primitive.hop, steps * pace
         if self.nodes > 1:
-            # A chunk goes to another node once in as many steps as a node has GPUs. Nodes are not
-            # in step: either the slowest links are always busy, or a chunk finds its links free.
+            # A chunk crosses to another node once in as many steps as a node has GPUs. Nodes are
+            # not synchronized: either the slowest links are always busy, or a chunk finds idle
+            # links.
             far = math.ceil(steps * self.nodes / self.size)
             hop = self.network_hop("ring", protocol)
             latency += loops * far * (hop - primitive.hop)
@@ -572,20 +572,20 @@ class Communicator:
         return self._result(operation, size, "ring", protocol, channels, latency, 1 / a_byte)
 
     def _pipeline(self, operation: str, size: float, protocol: str) -> Collective:
-        """Ranks pass chunks on one after the other."""
+        """Ranks forward chunks one after the other."""
         primitive = self.primitive(protocol)
         channels = self._used_channels(size, protocol)
         pace = self._pace(primitive.rate, channels)
         chunk = min(size / channels, PIPELINE_CHUNK, MOST_CHUNK[protocol])
-        # The way begins at the root, which is the first of its node on one ring only.
+        # The path begins at the root, which is the first GPU of its node on one ring only.
         far = math.ceil((self.size - 1) * self.nodes / self.size) if self.nodes > 1 else 0
         latency = tables(self.version).base["ring"][protocol]
         latency += (self.size - 1 - far) * primitive.hop
         latency += far * self.network_hop("ring", protocol)
-        # Ranks of several nodes are not in step, so that the first chunk finds NVLinks free.
+        # Ranks of several nodes are not synchronized, so that the first chunk finds idle NVLinks.
         near = self._free_pace(pace, primitive) if far else pace
-        # Threads of LL and LL128 pass on what has come before a chunk is whole
-        # (src/device/prims_ll.h); interfaces send whole chunks, for which all of one has to come.
+        # Threads of LL and LL128 forward data before a chunk is complete (src/device/prims_ll.h);
+        # interfaces send whole chunks, which have to arrive completely first.
         least = self.least_chunk(protocol, channels)
         passed = chunk if protocol == "Simple" else least
         latency += (self.size - 1 - max(far, 1)) * passed * near
@@ -595,13 +595,13 @@ class Communicator:
         return self._result(operation, size, "ring", protocol, channels, latency, rate)
 
     def _tree(self, size: float) -> Collective:
-        """Chunks go up two trees and down again, one after the other."""
+        """Chunks go up two trees and down again, pipelined."""
         channels = self._used_channels(size, "Simple")
         steps, seconds = longest_way(self.nodes)
         near = self.local - 1 + (seconds if self.local > 1 else 0)
         chunk = self.tree_chunk(size, channels, "Simple")
         rate = self.tree_rate()
-        # Channels that begin at one GPU share its links; those of an interface share it.
+        # Channels that begin at the same GPU share its links; those of an interface share it.
         together = channels / min(self.rings, self.local)
         links, interface = self.reached("all_reduce", "tree", rate)
         pace = max(1 / self.primitive("Simple").rate, together / links)
@@ -609,8 +609,8 @@ class Communicator:
         latency = tables(self.version).base["tree"]["Simple"] + 2 * near * hop
         if self.nodes > 1:
             far = chunk * max(channels / self._ring_rails / 2, 1) / interface
-            # A node receives from two children at once on each interface, and the root from one.
-            # Downwards the first child's chunk leaves a GPU later than that of the second.
+            # A node receives from two children concurrently on each interface, and the root from
+            # one. Downwards the first child's chunk leaves a GPU after that of the second.
             both = max(0.0, 1 - hop / far) if self.local > 1 and far else 1.0
             latency += 2 * steps * self.network_hop("tree", "Simple")
             latency += (2 + (steps - 1) * (3 + both)) * far
@@ -618,25 +618,25 @@ class Communicator:
         return self._result("all_reduce", size, "tree", "Simple", channels, latency, rate)
 
     def tree_hop(self, protocol: str) -> float:
-        """Latency of a step of a tree within a node, seconds."""
+        """Return the latency of a step of a tree within a node, seconds."""
         return tables(self.version).hop[self._inside, "tree"][protocol]
 
     def tree_chunk(self, size: float, channels: int, protocol: str) -> float:
-        """Bytes of a chunk of a tree."""
+        """Return the bytes of a chunk of a tree."""
         shrinks = tables(self.version).tree_shrinks
         return tree_chunk(size, channels, self.nodes, self.size, protocol, shrinks=shrinks)
 
     def tree_rate(self) -> float:
-        """Bytes/s of long all-reduces by trees with Simple: NCCL's figure, or what links carry."""
+        """Bytes/s of long all-reduces by trees with Simple: NCCL's figure, limited by the links."""
         within, between = self.traffic("all_reduce", "tree")
         rates = [0.5 * self._bus_rate("tree", "Simple")]
         rates += [self._links / within] if within else []
         return min(rates + ([self._nic / between] if between else []))
 
     def reached(self, operation: str, algorithm: str, rate: float) -> tuple[float, float]:
-        """Bytes/s of a GPU's links in its node, and of an interface, with which a call has a rate.
+        """Return the bytes/s of a GPU's links in its node, and of an interface, at a call's rate.
 
-        With several nodes, trees find NVLinks free.
+        With several nodes, trees find idle NVLinks.
         """
         within, between = self.traffic(operation, algorithm)
         links, nic = self._links, self._nic
@@ -645,7 +645,7 @@ class Communicator:
         return links, min(nic, rate * between) if between else nic
 
     def _point_to_point(self, operation: str, size: float) -> Collective:
-        """Messages between pairs, all at once; Simple, whatever their size."""
+        """Messages between pairs, all concurrent; always Simple."""
         primitive = self.primitive("Simple")
         sent = self.traffic(operation, "p2p")
         within = self.channels * primitive.rate
@@ -663,10 +663,10 @@ class Communicator:
         )
 
     def traffic(self, operation: str, algorithm: str) -> tuple[float, float]:
-        """The load of a GPU's NVLinks, and of a network interface: bytes for a byte of the size."""
+        """Return the load of a GPU's NVLinks and of an interface, in bytes per byte of size."""
         ranks, nodes, pcie = self.size, self.nodes, self.machine.pcie
         if operation in ("alltoall", "gather", "scatter"):
-            # All send from all interfaces of their node, or the root from its own.
+            # All GPUs send from all interfaces of their node, or the root from its own.
             senders = [tuple(gpus) for gpus in self.by_node.values()]
             if operation != "alltoall":
                 senders = senders[:1]
@@ -684,24 +684,24 @@ class Communicator:
             sent = 1.0 if operation in ("broadcast", "reduce") else self.steps(operation) / ranks
             return sent * self._near, sent / rails * (nodes > 1)
         if algorithm in ("nvls", "collnet_direct", "collnet_chain") and nodes > 1:
-            # Switches reduce: a byte goes there once, and back.
+            # Switches reduce: a byte goes to them once, and back.
             within = 2.0 if algorithm == "collnet_chain" else 1.0
             if algorithm == "collnet_direct":
-                # A GPU sends parts to all heads; a head sends its part to all others.
+                # A GPU sends parts to all heads; a head sends its part to all other GPUs.
                 to_heads = (rails - 1) / rails if operation != "all_gather" else 0.0
                 back = (self.local - 1) / rails if operation != "reduce_scatter" else 0.0
                 within = to_heads + back
             return within, 1.0 / rails
         within = 1.0 if algorithm.startswith("nvls") else self._chain_load
-        # On PCIe, half of what the node inside a tree sends to two children and its parent, too.
+        # On PCIe, also half of what the node inside a tree sends to two children and its parent.
         within += 0.5 * (self.machine.pcie and nodes > 2 and algorithm == "tree")
         return within, (2.0 if nodes > 2 else 1.0) / rails * (nodes > 1)
 
     @property
     def _chain_load(self) -> float:
-        """Bytes that the busiest GPU sends in the chains of its node for a byte of an all-reduce.
+        """Bytes that the busiest GPU in the chains of its node sends per byte of an all-reduce.
 
-        All but the ends of a chain send up and down, and each of `rings` begins at another GPU.
+        All GPUs except the ends of a chain send up and down; each of `rings` begins at another GPU.
         """
         local = self.local
         if self.rings >= local:
@@ -736,29 +736,29 @@ def collective(
     algorithms: Sequence[str] = ALGORITHMS,
     protocols: Sequence[str] = PROTOCOLS,
 ) -> Collective:
-    """The time of a collective of NCCL on a machine that does nothing else.
+    """Return the time of an NCCL collective on an idle machine.
 
     Parameters
     ----------
     machine
-        All GPUs.
+        The whole machine.
     ranks
-        The numbers of the GPUs that call it, or how many: the first ones.
+        Numbers of the GPUs that call it, or their number: the first ones.
     operation
         One of `OPERATIONS`.
     size
-        Bytes of the largest buffer of a rank, which is what nccl-tests prints: what is reduced or
-        broadcast, what all ranks gather or scatter together, what a rank sends to all or to the
+        Bytes of the largest buffer of a rank, as nccl-tests prints it: the data that is reduced or
+        broadcast, that all ranks gather or scatter together, or that a rank sends to all or to the
         next one.
     version
-        Of NCCL.
+        NCCL version.
     algorithms, protocols
-        Those that NCCL may choose from, as ``NCCL_ALGO`` and ``NCCL_PROTO`` say.
+        Those that NCCL may choose from, as in ``NCCL_ALGO`` and ``NCCL_PROTO``.
 
     Raises
     ------
     InputError
-        If there are no such GPUs, operation or version, or nothing is left to choose from.
+        If the GPUs, the operation or the version do not exist, or there is nothing to choose from.
 
     Examples
     --------

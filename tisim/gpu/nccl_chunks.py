@@ -1,4 +1,4 @@
-"""NCCL's collectives, each chunk on each channel a message on the links of a platform."""
+"""NCCL's collectives in detail: each chunk of each channel is a message on a platform's links."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from tisim.platform import Platform
 from tisim.simulation.replay import replay
 from tisim.traces.writer import write_trace
 
-# Lines of a trace, and how often they follow.
+# Lines of a trace, and their number of repetitions.
 _Lines = tuple[str, int]
-# Algorithms whose steps are made by switches, and PAT: NCCL's estimate has no other parts.
+# Algorithms whose steps are executed by switches, and PAT: NCCL's estimate has no other parts.
 _SWITCHED: Final = ("nvls", "nvls_tree", "pat", "collnet_direct", "collnet_chain")
-# Chunks of a channel there, and the fewest bytes of one.
+# Number of chunks of a channel in these, and the minimum bytes of one.
 _STEPS: Final = 8
 _LEAST_PART: Final = 16 * 1024
-# A message starts when it is sent, after those of its channel before it, and has an equal share of
-# its links.
+# A message starts when it is sent, after the previous messages of its channel, and has an equal
+# share of its links.
 _PLAIN: Final = {
     "network/model": "CM02",
     "network/bandwidth-factor": 1.0,
@@ -44,31 +44,31 @@ _PLAIN: Final = {
 
 
 def chunk_time(platform: Platform, group: Communicator, call: Collective) -> float:
-    """Seconds of a call, chunk by chunk, each a message on the links of the platform.
+    """Return the seconds of a call, simulating each chunk as a message on the platform's links.
 
     Each channel of each GPU waits for a chunk and sends the next one, in as many rounds as the
-    buffers need; along trees, and where switches sum, each when it has come.
+    buffers require; along trees, and where switches reduce, each chunk once it has arrived.
 
-    The steps cost what makes the sum of all, on the machine's own links, the time that the call
-    has as a flow: hops and bytes on NVLinks, PCIe and interfaces take `step_scale` times as long.
+    Steps are scaled such that on the machine's own links their total is the time of the call as a
+    flow: hops and bytes on NVLinks, PCIe and interfaces take `step_scale` times as long.
 
     Parameters
     ----------
     platform
-        That of the group.
+        Platform of the group.
     group, call
-        The GPUs, and what `Communicator.collective` says of the call.
+        The GPUs, and the result of `Communicator.collective` for the call.
 
     Raises
     ------
     InputError
-        If its GPUs do not reach one another on NVLinks.
+        If NVLinks do not connect the GPUs.
     """
     return _seconds(platform, group, call, step_scale(group, call))
 
 
 def step_scale(group: Communicator, call: Collective) -> float:
-    """Time of a call as a flow, over that of its messages with the figures of NCCL's tables."""
+    """Return the time of a call as a flow divided by that of its messages with NCCL's figures."""
     free = replace(group, network=1.0)
     flow = free.collective(call.operation, call.size)
     own = gpu_cluster(replace(group.machine, oversubscription=1.0))
@@ -77,7 +77,7 @@ def step_scale(group: Communicator, call: Collective) -> float:
 
 
 def _fixed(group: Communicator, call: Collective) -> float:
-    """Seconds of a call that are not those of steps."""
+    """Return the seconds of a call that do not belong to steps."""
     if call.algorithm in _SWITCHED:
         return 0.0
     base = tables(group.version).base["tree" if call.algorithm == "tree" else "ring"]
@@ -109,16 +109,16 @@ def message_time(
     hosts: Sequence[str],
     programs: Sequence[Iterable[_Lines]],
 ) -> float:
-    """Seconds of some programs of messages on a platform, as NCCL uses it with Simple.
+    """Return the seconds of programs of messages on a platform, as NCCL uses it with Simple.
 
     Parameters
     ----------
     platform, group
-        The platform, and the GPUs whose primitives and version count.
+        The platform, and the GPUs whose primitives and version apply.
     hosts
-        Of each program.
+        Host of each program.
     programs
-        Lines of a trace, each piece with how often it follows.
+        Lines of a trace, each piece with its number of repetitions.
     """
     links = _as_nccl_uses(platform, group, _of_rings(group, "Simple"), 1.0)
     return _replayed(links, hosts, programs)
@@ -136,9 +136,9 @@ def _replayed(
 
 
 def _chains(group: Communicator, channel: int) -> list[list[int]]:
-    """The ranks of each node in the order in which a channel passes them.
+    """Return the ranks of each node in the order in which a channel visits them.
 
-    Over a switch, each channel enters the nodes at the next GPU, so that all interfaces are used.
+    With a switch, each channel enters the nodes at the next GPU, so that all interfaces are used.
     """
     machine, chains = group.machine, []
     for node, members in sorted(group.by_node.items()):
@@ -151,7 +151,7 @@ def _chains(group: Communicator, channel: int) -> list[list[int]]:
 
 
 def _along_cables(group: Communicator, members: Sequence[int], channel: int) -> list[int]:
-    """The GPUs of a node in the order of a ring, which comes and goes by one interface."""
+    """Return the GPUs of a node in ring order; the ring enters and leaves by one interface."""
     machine = group.machine
     rings = find_rings(machine.cables, members)
     if len(rings[0]) > len(members):
@@ -168,7 +168,7 @@ def _along_cables(group: Communicator, members: Sequence[int], channel: int) -> 
 
 
 def _along_rings(group: Communicator, call: Collective, scale: float) -> list[Iterator[_Lines]]:
-    """The programs of channels that pass chunks on, rank by rank."""
+    """Return the programs of channels that pass chunks on, rank by rank."""
     channels = call.channels
     place = {rank: index * channels for index, rank in enumerate(group.ranks)}
     programs: dict[int, Iterator[_Lines]] = {}
@@ -181,7 +181,8 @@ def _along_rings(group: Communicator, call: Collective, scale: float) -> list[It
             ends = (place[before] + channel, place[after] + channel)
             number = place[rank] + channel
             if call.operation in ("broadcast", "reduce"):
-                # The way of a reduction ends where that of a broadcast begins, and is as long.
+                # The path of a reduction ends where that of a broadcast begins, and has the same
+                # length.
                 way = (ends[0] if index else -1, ends[1] if index < len(order) - 1 else -1)
                 node = rank // group.machine.gpus
                 near = (before // group.machine.gpus == node, after // group.machine.gpus == node)
@@ -194,7 +195,7 @@ def _along_rings(group: Communicator, call: Collective, scale: float) -> list[It
 def _program(
     number: int, ends: tuple[int, int], group: Communicator, call: Collective, scale: float
 ) -> Iterator[_Lines]:
-    """One channel of a rank of a ring in which all send."""
+    """Yield one channel of a rank of a ring in which all ranks send."""
     steps, protocol = group.steps(call.operation), call.protocol
     chunk = max(call.size / call.channels / group.size, group.least_chunk(protocol, call.channels))
     yield f"{number} init\n", 1
@@ -214,9 +215,9 @@ def _link_of_chain(
     group: Communicator,
     call: Collective,
 ) -> Iterator[_Lines]:
-    """One channel of a rank that passes on what comes to it; -1: from or to nobody.
+    """Yield one channel of a rank that forwards its input; -1: no predecessor or successor.
 
-    In a node, LL and LL128 pass on what their threads move at a time.
+    Within a node, LL and LL128 forward as much as their threads move at once.
     """
     most = min(PIPELINE_CHUNK, MOST_CHUNK[call.protocol])
     least = math.ceil(group.least_chunk(call.protocol, call.channels))
@@ -236,7 +237,7 @@ def _link_of_chain(
 
 
 def _exchanges(group: Communicator, call: Collective) -> list[Iterator[_Lines]]:
-    """The programs of channels that send to other ranks and receive from them, all at once."""
+    """Return the programs of channels that send to and receive from other ranks concurrently."""
     ranks, channels = group.size, call.channels
     distances = range(1, 2) if call.operation == "sendrecv" else range(1, ranks)
     size = math.ceil(call.size / channels / (1 if call.operation == "sendrecv" else ranks))
@@ -260,22 +261,22 @@ def _exchanges(group: Communicator, call: Collective) -> list[Iterator[_Lines]]:
 
 
 def _parts(size: float, most: int) -> list[tuple[int, int]]:
-    """The rounds of a channel: bytes, and how often."""
+    """Return the rounds of a channel: bytes, and number of repetitions."""
     rounds = max(1, math.ceil(size / most))
     rest = math.ceil(size - most * (rounds - 1))
     return [(most, rounds - 1), (rest, 1)] if rounds > 1 else [(rest, 1)]
 
 
-# A relay, the next one, and the part of the bytes of a chunk that goes there.
+# A relay, its successor, and the fraction of a chunk's bytes that goes there.
 _Edge = tuple[int, int, float]
 
 
 def _along_trees(group: Communicator, call: Collective) -> tuple[int, list[Iterator[_Lines]]]:
-    """Relays along trees: of each channel of each GPU, up and down.
+    """Return relays along trees: for each channel of each GPU, one up and one down.
 
-    In a node GPUs are a chain, whose head sends to the parent. The head also receives from the
-    second child, and the GPU behind it from the first (``connectRings`` and ``connectTrees`` of
-    ``src/graph/connect.cc``).
+    GPUs of a node form a chain, whose head sends to the parent. The head also receives from the
+    second child, and the next GPU in the chain from the first (``connectRings`` and
+    ``connectTrees`` of ``src/graph/connect.cc``).
     """
     place = {rank: index for index, rank in enumerate(group.ranks)}
     most = math.ceil(group.tree_chunk(call.size, call.channels, call.protocol))
@@ -302,10 +303,10 @@ def _along_trees(group: Communicator, call: Collective) -> tuple[int, list[Itera
 
 
 def _over_switches(group: Communicator, call: Collective) -> tuple[int, list[Iterator[_Lines]]]:
-    """Relays where switches sum and copy, or each step goes twice as far (PAT).
+    """Return relays where switches reduce and copy, or each step goes twice as far (PAT).
 
-    What a switch takes from a GPU and gives to another is a message to the next GPU, in a node or
-    of its interface in the next node, so that each link carries what it does.
+    Data that a switch takes from one GPU and gives to another is a message to the next GPU, in the
+    node or on its interface in the next node, so that each link has its actual load.
     """
     stages = _stages(group, call)
     channels, width = call.channels, len(stages) + 1
@@ -337,7 +338,7 @@ def _over_switches(group: Communicator, call: Collective) -> tuple[int, list[Ite
 
 
 def _stages(group: Communicator, call: Collective) -> list[tuple[int, float]]:
-    """Distance in nodes (0: in the node) and part of the bytes of each stage over switches."""
+    """Return distance in nodes (0: same node) and fraction of the bytes of each switch stage."""
     within, between = group.traffic(call.operation, call.algorithm)
     turns = group.local - 1 if call.algorithm == "collnet_chain" else 1
     doublings = int(math.log2(group.nodes))
@@ -355,7 +356,7 @@ def _stages(group: Communicator, call: Collective) -> list[tuple[int, float]]:
 def _relays(
     edges: Iterable[_Edge], count: int, parts: Sequence[tuple[int, int]]
 ) -> list[Iterator[_Lines]]:
-    """Programs that pass on each chunk when it has come from all."""
+    """Return programs that forward each chunk once it has arrived from all sources."""
     sources: list[list[tuple[int, float]]] = [[] for _ in range(count)]
     goals: list[list[tuple[int, float]]] = [[] for _ in range(count)]
     for source, target, share in edges:
@@ -375,8 +376,10 @@ def _relays(
 
 @dataclass(frozen=True, slots=True)
 class _Speeds:
-    """Speeds of messages: bytes/s of a GPU's links in its node, of an interface, and of a channel
-    in a node and between nodes (infinite: as fast as the links); seconds of a hop there.
+    """Speeds of messages: bytes/s of links and channels, seconds of hops.
+
+    Bytes/s of a GPU's links in its node, of an interface, and of a channel within a node and
+    between nodes (infinite: limited by the links only); seconds of a hop there.
     """
 
     inside: float
@@ -407,7 +410,7 @@ def _speeds(group: Communicator, call: Collective) -> _Speeds:
     if call.algorithm in ("ring", "p2p"):
         speeds, gpu = _of_rings(group, call.protocol), group.machine.gpu
         if group.machine.cables and call.algorithm == "ring":
-            # The channels of a ring take turns on its NVLink.
+            # The channels of a ring alternate on its NVLink.
             moved = math.ceil(call.channels / group.rings) * speeds.channel / gpu.nvlink_reached
             speeds = replace(speeds, inside=speeds.inside * min(1.0, moved))
         return speeds
@@ -428,7 +431,7 @@ def _speeds(group: Communicator, call: Collective) -> _Speeds:
 def _as_nccl_uses(
     platform: Platform, group: Communicator, speeds: _Speeds, scale: float
 ) -> Platform:
-    """The platform with what NCCL reaches of its bandwidths, and the latencies of hops.
+    """Return the platform with the bandwidths that NCCL achieves, and the latencies of hops.
 
     All of them take `scale` times as long.
     """
@@ -437,11 +440,11 @@ def _as_nccl_uses(
     inside, far, name = speeds.inside / machine.nvlink_rate, speeds.far_hop, "nvlink"
     used = []
     if machine.pcie:
-        # Messages between nodes take two PCIe links beside those of interfaces.
+        # Messages between nodes cross two PCIe links in addition to those of interfaces.
         far, name = max(far - speeds.hop, 0.0), "pcie"
         used = [("*-bridge-*", 1.0, 0.0), ("*-sockets", 1.0, 0.0)]
     for links, share, latency in (
-        # A message takes two NVLinks to and from a switch, or one cable.
+        # A message crosses two NVLinks, to and from a switch, or one cable.
         (f"*-{name}-*", inside, speeds.hop / (1 if machine.cables else 2)),
         ("*-nic-*", speeds.interface / machine.nic_rate, far / 2),
         *used,
@@ -458,7 +461,7 @@ def _as_nccl_uses(
 
 
 def _as_rings_use(platform: Platform, group: Communicator) -> Platform:
-    """The platform with one NVLink of a cable for each ring over it."""
+    """Return the platform with one NVLink of a cable for each ring that uses it."""
     machine = group.machine
     if not machine.cables:
         return platform

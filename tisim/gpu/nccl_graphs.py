@@ -1,6 +1,6 @@
-"""The graphs of NCCL: rings over the NVLinks of a node without a switch, and two trees of nodes.
+"""NCCL's graphs: rings over the NVLinks of a node without a switch, and two trees of nodes.
 
-Rings are those that NCCL's search finds; all-reduces go up the two binary trees and down again.
+Rings follow NCCL's search; all-reduces go up the two binary trees and down again.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from tisim.errors import InputError
 
-_Links = dict[tuple[int, int], int]  # from one GPU to another: NVLinks that no ring takes yet
+_Links = dict[tuple[int, int], int]  # from one GPU to another: NVLinks that no ring uses yet
 _Path = tuple[tuple[int, int], ...]
-# Bytes of a chunk: a step of the buffer, with LL and LL128 what is data of it.
+# Bytes of a chunk: a step of the buffer; for LL and LL128 the data in it.
 _CHUNKS = {"LL": 32 * 1024, "LL128": 614_400, "Simple": 512 * 1024}
 _LL128_DATA = 120 / 128
 
@@ -22,22 +22,22 @@ _LL128_DATA = 120 / 128
 def find_rings(
     cables: Sequence[tuple[int, int, int]], gpus: Sequence[int]
 ) -> tuple[tuple[int, ...], ...]:
-    """The most rings over some GPUs that share no NVLink, each as the GPUs that it passes.
+    """Return the maximum number of rings over GPUs that share no NVLink, each as its GPUs in order.
 
-    Rings are directed cycles over all the GPUs. Where there are none, a step may lead through a
-    third GPU (which then stands twice in its ring), as NCCL does from 2.10 on.
+    Rings are directed cycles over all the GPUs. If none exist, a step may pass through a third GPU
+    (which then occurs twice in its ring), as in NCCL from 2.10 on.
 
     Parameters
     ----------
     cables
-        NVLinks between two GPUs, each direction with its own bandwidth: the two, and how many.
+        NVLinks between two GPUs, full duplex: the two GPUs, and the number of links.
     gpus
-        Those of the rings.
+        GPUs of the rings.
 
     Raises
     ------
     InputError
-        If NVLinks do not join the GPUs.
+        If NVLinks do not connect the GPUs.
     """
     return _find_rings(tuple(cables), tuple(sorted(gpus)))
 
@@ -66,7 +66,7 @@ def _extend(
     rings: list[tuple[int, ...]],
     best: list[tuple[int, ...]],
 ) -> bool:
-    """Add rings to those found; True: as many as the GPU with the fewest NVLinks can have."""
+    """Add rings to those found; True if they use up a GPU with the fewest NVLinks."""
     free = min(sum(links.get((gpu, other), 0) for other in gpus) for gpu in gpus)
     if len(rings) > len(best):
         best[:] = rings
@@ -89,7 +89,7 @@ def _extend(
 def _rings(
     links: Mapping[tuple[int, int], int], gpus: Sequence[int], through: bool
 ) -> Iterator[tuple[int, ...]]:
-    """Rings over the free NVLinks, those first that take the widest."""
+    """Yield rings over the free NVLinks, those over the widest links first."""
 
     def grow(
         ring: tuple[int, ...], left: frozenset[int], used: _Links
@@ -117,7 +117,7 @@ def _rings(
 
 
 class Above(NamedTuple):
-    """A node's parent in a tree (-1: it is the root), and whether it is the first child there."""
+    """Parent of a node in a tree (-1 for the root), and whether it is the first child."""
 
     parent: int
     first: bool
@@ -125,10 +125,10 @@ class Above(NamedTuple):
 
 @lru_cache(maxsize=256)
 def double_tree(nodes: int) -> tuple[tuple[Above, ...], tuple[Above, ...]]:
-    """The two trees, each with half of the channels: `ncclGetDtree` of ``src/graph/trees.cc``.
+    """Return the two trees, each for half of the channels: `ncclGetDtree`, ``src/graph/trees.cc``.
 
-    The second is the first in the other direction, or by a node further with odd numbers, so that
-    a node inside one tree is a leaf of the other.
+    The second tree is the first one mirrored, or shifted by one node for odd numbers, so that an
+    inner node of one tree is a leaf of the other.
     """
     tree = []
     for node in range(nodes):
@@ -148,7 +148,7 @@ def double_tree(nodes: int) -> tuple[tuple[Above, ...], tuple[Above, ...]]:
 
 
 def longest_way(nodes: int) -> tuple[int, int]:
-    """Steps between nodes from the farthest leaf to the root; how many reach a second GPU first."""
+    """Return the steps from the farthest leaf to the root; how many reach a second GPU first."""
     steps = (nodes - 1).bit_length()
     return steps, max(steps - 1, 0)
 
@@ -156,16 +156,16 @@ def longest_way(nodes: int) -> tuple[int, int]:
 def tree_chunk(
     size: float, channels: int, nodes: int, ranks: int, protocol: str, *, shrinks: bool
 ) -> float:
-    """Bytes of a chunk of a channel: ``calcCollChunking`` of ``src/enqueue.cc``.
+    """Bytes of a chunk of a channel, following ``calcCollChunking`` of ``src/enqueue.cc``.
 
     Parameters
     ----------
     size, channels
-        Bytes of the call, and its channels.
+        Bytes of the call, and its number of channels.
     nodes, ranks
-        How many there are.
+        Number of nodes and of ranks.
     shrinks
-        Whether chunks with Simple become smaller for short calls, as before 2.20.
+        Whether chunks with Simple shrink for short calls, as before 2.20.
     """
     chunk, doublings, local = _CHUNKS[protocol], int(math.log2(nodes)), ranks / nodes
     limits: tuple[tuple[float, int], ...] = ()

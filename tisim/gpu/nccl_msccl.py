@@ -1,4 +1,4 @@
-"""Algorithms of MSCCL: XML files that say what each thread block sends, receives and waits for."""
+"""MSCCL algorithms: XML files with the sends, receives and dependencies of each thread block."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tisim.gpu.nccl_chunks import message_time
 from tisim.gpu.nccl_tables import tables
 from tisim.platform import Platform
 
-#: The operations of files, as NCCL's tests call them.
+#: Operations by their name in files; values as in NCCL's tests.
 _OPERATIONS: Final = {
     "allreduce": "all_reduce",
     "allgather": "all_gather",
@@ -47,20 +47,20 @@ class _Block:
 
 @dataclass(frozen=True)
 class Algorithm:
-    """The contents of a file of MSCCL.
+    """Contents of an MSCCL file.
 
     Attributes
     ----------
     name
-        Of the algorithm.
+        Name of the algorithm.
     operation
-        What it does, as `tisim.gpu.nccl.OPERATIONS` call it.
+        Operation, as in `tisim.gpu.nccl.OPERATIONS`.
     gpus
-        For how many GPUs.
+        Number of GPUs.
     chunks
-        Parts of equal size that a buffer has.
+        Number of equal parts of a buffer.
     channels
-        Channels of NCCL.
+        Number of NCCL channels.
     blocks
         Thread blocks of each GPU by number.
     """
@@ -73,19 +73,19 @@ class Algorithm:
     blocks: tuple[Mapping[int, _Block], ...]
 
     def each_block(self) -> Iterator[tuple[int, int, _Block]]:
-        """GPU, number and steps of each thread block."""
+        """Yield GPU, number and steps of each thread block."""
         for gpu, blocks in enumerate(self.blocks):
             for number in sorted(blocks):
                 yield gpu, number, blocks[number]
 
 
 def read_algorithm(path: str | Path) -> Algorithm:
-    """Read an algorithm of MSCCL.
+    """Read an MSCCL algorithm.
 
     Raises
     ------
     InputError
-        If the file is not one, or a thread block sends what nobody receives.
+        If the file is not an MSCCL algorithm, or a thread block sends data without a receiver.
     """
     try:
         root = ElementTree.fromstring(Path(path).read_bytes())
@@ -146,7 +146,7 @@ class _Reader:
         return _Block(ends[0], ends[1], ends[2], tuple(steps))
 
     def check(self, made: Algorithm) -> None:
-        """Refuse what would never end: messages without an end, waits for steps that are not."""
+        """Reject deadlocks: messages without a counterpart, waits for steps that do not exist."""
         sends: Counter[tuple[int, int, int]] = Counter()
         receives: Counter[tuple[int, int, int]] = Counter()
         for gpu, number, block in made.each_block():
@@ -171,14 +171,14 @@ class _Reader:
 
 
 def algorithm_time(platform: Platform, group: Communicator, made: Algorithm, size: float) -> float:
-    """Seconds of an algorithm on some GPUs; each of its sends is a message.
+    """Return the seconds of an algorithm on some GPUs; each of its sends is a message.
 
     Parameters
     ----------
     platform, group
-        The platform, and as many GPUs as the algorithm has.
+        The platform, and as many GPUs as the algorithm uses.
     made, size
-        The algorithm, and the bytes that `tisim.gpu.nccl.collective` counts.
+        The algorithm, and the bytes as defined by `tisim.gpu.nccl.collective`.
 
     Raises
     ------
@@ -196,7 +196,7 @@ def algorithm_time(platform: Platform, group: Communicator, made: Algorithm, siz
         receivers[block.receive, gpu, block.channel] = numbers[gpu, own]
 
     def lines(gpu: int, own: int, block: _Block) -> Iterator[tuple[str, int]]:
-        """Lines of a thread block; an empty message tells another that it need not wait more."""
+        """Yield the lines of a thread block; an empty message signals that a step is complete."""
         number, blocks = numbers[gpu, own], made.blocks[gpu]
         yield f"{number} init\n", 1
         for index, step in enumerate(block.steps):

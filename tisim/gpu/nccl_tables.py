@@ -1,8 +1,8 @@
-"""The figures from which NCCL estimates times, by version.
+"""Figures from which NCCL estimates times, by version.
 
-They are those of NCCL's source, ``src/graph/tuning.cc``, ``topo.h`` and ``search.cc``, at the tags
-v2.12.12, v2.18.3, v2.19.3, v2.20.5, v2.22.3, v2.23.4 and v2.30.7; seconds and bytes/s here. A
-version stands for all from itself to the next.
+They are taken from NCCL's source, ``src/graph/tuning.cc``, ``topo.h`` and ``search.cc``, at the
+tags v2.12.12, v2.18.3, v2.19.3, v2.20.5, v2.22.3, v2.23.4 and v2.30.7, converted to seconds and
+bytes/s. A version applies up to the next one listed.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ def _by_protocol(*microseconds: float) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Tables:
-    """Latencies and bandwidths of one version.
+    """Latencies and bandwidths of one NCCL version.
 
     Attributes
     ----------
     base
         Latency of a call, by algorithm and protocol.
     hop
-        Of a step, by place (NVLink, PCIe or network), algorithm and protocol.
+        Latency of a step, by link (NVLink, PCIe or network), algorithm and protocol.
     nvls
         Latency of NVLS within a node.
     ll_share
-        The part of a ring's bandwidth that LL reaches.
+        Fraction of a ring's bandwidth that LL achieves.
     nvlink
-        Bandwidth of an NVLink, by capability.
+        Bandwidth of an NVLink, by compute capability.
     speeds, wide_speeds, widest_speeds
-        Bandwidths of a channel that the search for rings within a node tries, up to SM80, from
-        SM90 and from SM100.
+        Channel bandwidths that the search for rings within a node tries: up to SM80, from SM90 and
+        from SM100.
     most
-        Bandwidth that no ring or tree of a node exceeds, by capability.
+        Upper bound of the bandwidth of a ring or tree of a node, by capability.
     collnet
-        Latency of a hop on NVLinks and on the network, by algorithm of switches that reduce.
+        Latency of a hop on NVLinks and on the network, by algorithm of reducing switches.
     pat
-        Whether there is PAT.
+        Whether this version has PAT.
     tree_shrinks
         Whether the chunks of trees with Simple depend on the size.
     """
@@ -64,7 +64,7 @@ class Tables:
     tree_shrinks: bool = False
 
     def speeds_of(self, capability: int) -> tuple[float, ...]:
-        """Bandwidths of a channel that the search within a node tries."""
+        """Return the channel bandwidths that the search within a node tries."""
         if capability >= 90:
             return self.widest_speeds if capability >= 100 else self.wide_speeds
         return self.speeds
@@ -90,7 +90,7 @@ _2_23 = Tables(
     collnet={"collnet_direct": (3.7e-6, 31e-6), "collnet_chain": (2.8e-6, 30e-6)},
     pat=True,
 )
-# Before 2.23 a tree with Simple has no base latency and, but for 2.18, 28 us a hop.
+# Before 2.23 a tree with Simple has no base latency and, except in 2.18, 28 us per hop.
 _SLOW_TREES = {
     **_2_23.hop,
     ("nvlink", "tree"): _by_protocol(0.6, 1.25, 28),
@@ -126,7 +126,7 @@ _2_12 = replace(
     collnet={},
 )
 
-#: By version, the newest last.
+#: Tables by version, newest last.
 VERSIONS: Final[Mapping[str, Tables]] = {
     "2.12": _2_12,
     "2.18": _2_18,
@@ -162,27 +162,27 @@ CHANNEL_MOST: Final[Mapping[str, Mapping[int, tuple[float, float, float]]]] = {
     },
 }
 NVLS_EFFICIENCY: Final = {90: 0.85, 100: 0.74}
-#: NVLS over nodes whose switches reduce: latency on the network.
+#: NVLS across nodes whose switches reduce: network latency.
 NVLS_NETWORK_HOP: Final = 18e-6
-#: Switches that reduce: seconds of a GPU's turn within a node; the part of the bandwidth that SM90
-#: and later reach, and that gathers reach of interfaces.
+#: Reducing switches: seconds of a GPU's turn within a node; the fraction of the bandwidth that SM90
+#: and later achieve, and the fraction of interface bandwidth that gathers achieve.
 COLLNET_TURN: Final = 0.4e-6
 COLLNET_SHARE: Final = 0.85
 COLLNET_GATHER_SHARE: Final = 0.9
-#: A tree over nodes: latency of a hop, and of a channel on one, two and more nodes.
+#: A tree across nodes: latency of a hop, and bandwidth of a channel on one, two and more nodes.
 NVLS_TREE_HOP: Final = 20.9e-6
 NVLS_TREE_MOST: Final = {90: (0.0, 57.7e9, 45.5e9), 100: (0.0, 96e9, 80e9)}
-#: The network between nodes: bandwidths of a channel that the search tries.
+#: Network between nodes: channel bandwidths that the search tries, by capability.
 NETWORK_SPEEDS: Final = {
     80: (48e9, 30e9, 28e9, 24e9, 20e9, 18e9, 15e9, 12e9, 10e9, 9e9, 7e9, 6e9, 5e9, 4e9, 3e9),
     90: (48e9, 45e9, 42e9, 40e9, 30e9, 24e9, 22e9, 20e9, 17.5e9, 15e9, 12e9, 6e9, 3e9),
     100: (96e9, 86e9, 80e9, 48e9, 45.1e9, 42e9, 40e9, 30e9, 24e9, 22e9, 20e9, 17.5e9, 15e9),
 }
-#: PAT: latency of a call, and for each rank; the part of the bandwidth of rings.
+#: PAT: latency per call, and per rank; the fraction of the bandwidth of rings.
 PAT_BASE: Final = 8e-6
 PAT_RANK: Final = 2.8e-6
 PAT_SHARE: Final = 0.75
-#: Factors on the bandwidth of trees, from messages of 64 bytes on, by doubling.
+#: Factors on the bandwidth of trees, starting at messages of 64 bytes, by doubling.
 TREE_CORRECTION: Final[Mapping[str, tuple[float, ...]]] = {
     "LL": (
         *(1.0, 1.0, 1.0, 1.0, 0.9, 0.8, 0.7, 0.7, 0.7, 0.7, 0.6, 0.5),
@@ -201,7 +201,7 @@ TREE_CORRECTION: Final[Mapping[str, tuple[float, ...]]] = {
 
 @lru_cache
 def tables(version: str) -> Tables:
-    """The figures of a version such as ``"2.19"`` or ``"2.21.5"``."""
+    """Return the figures of a version such as ``"2.19"`` or ``"2.21.5"``."""
     parts = version.split(".")
     if len(parts) < 2 or not all(part.isascii() and part.isdigit() for part in parts):
         raise InputError(f"a version of NCCL is such as {NEWEST}, not {version!r}")

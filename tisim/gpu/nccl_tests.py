@@ -1,4 +1,4 @@
-"""The table that nccl-tests prints, predicted for a platform of GPUs."""
+"""The table that nccl-tests prints, predicted for a GPU platform."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ ELEMENTS: Final = {
     **{"int8": 1, "uint8": 1, "int32": 4, "uint32": 4, "int64": 8, "uint64": 8},
     **{"half": 2, "bfloat16": 2, "float": 4, "double": 8, "f8e4m3": 1, "f8e5m2": 1},
 }
-#: How finely calls are simulated.
+#: Levels of detail at which calls are simulated.
 LEVELS: Final = ("flows", "chunks")
 _REDUCING: Final = ("all_reduce", "reduce_scatter", "reduce")
 _ROOTED: Final = ("broadcast", "reduce", "gather", "scatter")
-# A size is all that ranks gather, scatter or exchange: it has an equal part for each.
+# The size is the total that ranks gather, scatter or exchange: each rank has an equal part.
 _DIVIDED: Final = ("all_gather", "reduce_scatter", "alltoall", "gather", "scatter")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One size.
+    """Row of the table for one size.
 
     Attributes
     ----------
     size, count
-        Bytes, and elements as the operation counts them: of a rank's part where each has one.
+        Bytes, and elements as the operation counts them: those of a rank's part if it is divided.
     call
-        What NCCL chooses.
+        NCCL's choice.
     time
         Seconds.
     algorithm_rate, bus_rate
-        Bytes/s: the size over the time, and what each link of a ring would carry.
+        Bytes/s: the size divided by the time, and the equivalent load of each link of a ring.
     """
 
     size: int
@@ -55,18 +55,18 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of an operation on some GPUs.
+    """Rows of an operation on a number of GPUs.
 
     Attributes
     ----------
     operation, dtype
-        What is called, on elements of which type.
+        The operation, and the type of its elements.
     ranks
-        GPUs.
+        Number of GPUs.
     rows
-        A row for each size.
+        One row per size.
     network
-        The part of the bandwidth of interfaces that the slowest link between nodes carries.
+        Fraction of the interfaces' bandwidth that the slowest link between nodes carries.
     """
 
     operation: str
@@ -76,7 +76,7 @@ class Table:
     network: float
 
     def lines(self) -> Iterator[str]:
-        """The lines of nccl-tests, with what NCCL chooses in the place of the check."""
+        """Yield the lines of nccl-tests, with NCCL's choice in place of the check."""
         reduction = "sum" if self.operation in _REDUCING else "none"
         root = 0 if self.operation in _ROOTED else -1
         yield (
@@ -98,7 +98,7 @@ class Table:
         yield f"# Avg bus bandwidth    : {mean / 1e9:g}"
 
     def data(self) -> dict[str, object]:
-        """All numbers, in bytes and seconds."""
+        """Return all numbers, in bytes and seconds."""
         rows = [
             {
                 "size": row.size,
@@ -137,34 +137,34 @@ def predict(
     algorithms: Sequence[str] = ALGORITHMS,
     protocols: Sequence[str] = PROTOCOLS,
 ) -> Table:
-    """Predict what nccl-tests would print.
+    """Predict the output of nccl-tests.
 
     Parameters
     ----------
     platform
-        Of GPUs, as `tisim.gpu.machines_platform.gpu_cluster` makes them.
+        A platform of GPUs, as made by `tisim.gpu.machines_platform.gpu_cluster`.
     operation
         One of `tisim.gpu.nccl.OPERATIONS`.
     ranks
-        How many of the first GPUs; None: all.
+        Number of GPUs, starting with the first; None: all.
     first, last
-        The smallest and the largest size, bytes.
+        Smallest and largest size, bytes.
     factor, step
-        A size is the last one times `factor`, or plus `step` bytes where that is 1.
+        Each size is the previous one times `factor`, or plus `step` bytes if `factor` is 1.
     dtype
-        Of elements, a name in `ELEMENTS`.
+        Type of the elements, a name in `ELEMENTS`.
     level
-        ``"flows"``, a latency and a rate, or ``"chunks"``, a message for each chunk
+        ``"flows"``: a latency and a rate; ``"chunks"``: a message for each chunk
         (`tisim.gpu.nccl_chunks`).
     msccl
-        What to carry out instead of NCCL's choice, message by message.
+        Algorithm to execute message by message, in place of NCCL's choice.
     version, algorithms, protocols
-        As of `tisim.gpu.nccl.collective`.
+        As in `tisim.gpu.nccl.collective`.
 
     Raises
     ------
     InputError
-        If the platform is not one of GPUs, or a number does not make sense.
+        If the platform has no GPUs, or a number is invalid.
     """
     machine = machine_of(platform)
     if dtype not in ELEMENTS:
@@ -206,11 +206,12 @@ def _bus_factor(operation: str, ranks: int) -> float:
 
 
 def network_share(platform: Platform, group: Communicator, operation: str) -> float:
-    """The part of the bandwidth of interfaces that the slowest link between nodes carries.
+    """Return the fraction of interface bandwidth that the slowest link between nodes carries.
 
-    Each node sends to the next one, in all-to-alls to all others, from all of its interfaces alike.
-    The bytes of these flows are added up on the links of their routes between the interfaces; the
-    slowest of these links has to carry them in the time that an interface needs for its own.
+    Each node sends to the next one, in all-to-alls to all others, equally from all of its
+    interfaces. The bytes of these flows are summed on the links of their routes between the
+    interfaces; the slowest of these links has to carry them in the time that an interface needs for
+    its own.
     """
     nodes = sorted(group.by_node)
     if len(nodes) < 2:
@@ -222,7 +223,7 @@ def network_share(platform: Platform, group: Communicator, operation: str) -> fl
         for distance in distances:
             goal = nodes[(place + distance) % len(nodes)]
             route, _ = platform.route_links(node * machine.gpus, goal * machine.gpus)
-            ends = 2 if machine.pcie else 1  # interfaces, and PCIe before them
+            ends = 2 if machine.pcie else 1  # interfaces, and PCIe in front of them
             loads.update(route[ends:-ends])
     fatpipes = platform.resources.link_fatpipe
     shares = (

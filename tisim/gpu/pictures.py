@@ -1,4 +1,4 @@
-"""Pictures of training steps: which layout is best, and what a GPU does."""
+"""Pictures of training steps: layouts compared, and the activity of GPUs."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
     _Numbers = npt.NDArray[np.float64]
 
 _FORMATS = (".svg", ".png")
-# The colours of `OCCUPATIONS`; they differ in grey too.
+# Colours of `OCCUPATIONS`; they also differ in grey.
 _COLOURS = dict(
     zip(OCCUPATIONS, ("#A5D6A0", "#07A47E", "#0170A9", "#F3A71F", "#DDDDDD"), strict=True)
 )
-# Bars of the best layouts.
+# Number of best layouts shown as bars.
 _BARS = 12
-# GPUs of a chart, columns of a lane, and the pixels of its height.
+# Maximum number of GPUs in a chart, columns of a lane, and its height in pixels.
 _GPUS, _COLUMNS, _HEIGHT = 16, 1600, 12
 
 
 def check_picture(path: str) -> None:
-    """Raise InputError unless a file has the suffix of a picture."""
+    """Raise InputError unless the file has the suffix of a picture format."""
     if Path(path).suffix.lower() not in _FORMATS:
         raise InputError(f"the suffix of a picture is one of {', '.join(_FORMATS)}", file=path)
 
 
 def write_picture(figure: Figure, path: str) -> None:
-    """Write a figure as SVG or PNG, by the suffix."""
+    """Write a figure as SVG or PNG, depending on the suffix."""
     import matplotlib as mpl
 
     form, buffer = Path(path).suffix.lower()[1:], io.BytesIO()
@@ -64,9 +64,10 @@ def _figure(width: float, height: float) -> Figure:
 def draw_layouts(frame: pd.DataFrame, figure: Figure | None = None) -> Figure:
     """Draw the rows of `tisim.gpu.layouts`.
 
-    On the left the fastest step of each number of GPUs that share a matrix and of stages; on the
-    right what GPUs do in the fastest steps of all, with the interval of measured steps. `figure`
-    is where to draw, such as ``plt.figure(figsize=(12, 5), layout="constrained")``.
+    On the left, the fastest step for each tensor-parallel size and number of stages; on the right,
+    the occupations of GPUs in the fastest steps overall, with the interval of measured steps.
+    `figure` is the figure to draw in, such as ``plt.figure(figsize=(12, 5),
+    layout="constrained")``.
     """
     figure = figure or _figure(12, 5)
     left, right = figure.subplots(1, 2, width_ratios=(1, 1.3))
@@ -76,7 +77,7 @@ def draw_layouts(frame: pd.DataFrame, figure: Figure | None = None) -> Figure:
     left.imshow(seconds, cmap="viridis_r", aspect="auto", vmax=2 * np.nanmin(seconds))
     middle = 1.4 * np.nanmin(seconds)
     for (row, column), value in np.ndenumerate(seconds):
-        # Layouts that there are, and those that would need other numbers of GPUs or layers.
+        # Distinguish layouts that exist from those that need other numbers of GPUs or layers.
         none = "no\nlayout" if np.isnan(tried[row, column]) else "needs more\nmemory"
         text = none if np.isnan(value) else f"{value:.3g}"
         colour = "#777777" if np.isnan(value) else "white" if value > middle else "black"
@@ -104,7 +105,7 @@ def draw_layouts(frame: pd.DataFrame, figure: Figure | None = None) -> Figure:
 
 
 def layout_name(row: pd.Series[float]) -> str:
-    """A row of the frame of `tisim.gpu.layouts` in a few words."""
+    """Return a short description of a row of the frame of `tisim.gpu.layouts`."""
     sizes = [f"{name}{row[name]}" for name in ("tp", "pp", "dp")]
     sizes += [f"{name}{row[name]}" for name in ("cp", "ep") if row[name] > 1]
     sizes.append(f"mb{row['micro_batch']}")
@@ -114,17 +115,17 @@ def layout_name(row: pd.Series[float]) -> str:
 
 
 def draw_step(result: StepResult, figure: Figure | None = None) -> Figure:
-    """Draw what GPUs that differ do, and below each of them what its streams do.
+    """Draw the activity of each distinct GPU, and below it that of its streams.
 
-    A column of a lane shows the shares of its part of the time: of a GPU, of `OCCUPATIONS`; of a
-    stream, kernels, communication, and waiting for peers.
+    A column of a lane shows the fractions of its time interval: for a GPU, of `OCCUPATIONS`; for a
+    stream, of kernels, communication, and waiting for peers.
 
     Parameters
     ----------
     result
-        Of `tisim.gpu.step_run.run_step` with ``logs=True``.
+        Result of `tisim.gpu.step_run.run_step` with ``logs=True``.
     figure
-        Where to draw.
+        Figure to draw in.
     """
     names, lanes = [], []
     edges = np.linspace(0, result.seconds, _COLUMNS + 1)
@@ -162,9 +163,9 @@ def draw_step(result: StepResult, figure: Figure | None = None) -> Figure:
 
 
 def _shares(spans: Iterable[Span], edges: _Numbers, *, beside: bool) -> _Numbers:
-    """By occupation and column: the share of the column's time.
+    """Return the fraction of each column's time, by occupation and column.
 
-    `beside`: kernels beside communication are overlapped, and the rest is idle, as of a GPU.
+    `beside`: kernels during communication count as overlapped, and the rest is idle, as for a GPU.
     """
     found = list(spans)
     kernels = _covered([(s.start, s.end) for s in found if s.node.kind == "kernel"], edges)
@@ -178,14 +179,14 @@ def _shares(spans: Iterable[Span], edges: _Numbers, *, beside: bool) -> _Numbers
 
 
 def _covered(intervals: list[tuple[float, float]], edges: _Numbers) -> _Numbers:
-    """The share of each column that lies in any of some intervals."""
+    """Return the fraction of each column that is covered by any of the intervals."""
     if not intervals:
         return np.zeros(len(edges) - 1)
     begins, ends = np.array(sorted(intervals)).T
     until = np.maximum.accumulate(ends)
-    first = np.append(True, begins[1:] > until[:-1])  # of intervals that touch each other
+    first = np.append(True, begins[1:] > until[:-1])  # of overlapping or adjacent intervals
     begins, ends = begins[first], until[np.append(first[1:], True)]
-    # Seconds of the intervals before each begins.
+    # Total seconds of the intervals before each one.
     before = np.append(0.0, np.cumsum(ends - begins))
     k = np.searchsorted(begins, edges, side="right")
     last = np.maximum(k - 1, 0)

@@ -1,9 +1,9 @@
-"""Chakra execution traces as graphs: a file of protobuf messages a rank.
+"""Chakra execution traces as graphs: a file of protobuf messages per rank.
 
-A node runs when those it depends on have ended. Nodes with a recorded thread or stream run there
-one after the other, in the order of their dates and numbers. Others have a stream of their own
-order: a node continues the stream of one it depends on, or else begins a stream, so that nothing
-waits but for what it depends on. Durations are kept, and communication is the machine's.
+A node runs once its dependencies have ended. Nodes with a recorded thread or stream run there one
+after the other, ordered by date and number. Other nodes are given streams: a node continues the
+stream of one of its dependencies, or else begins a stream, so that it waits for its dependencies
+only. Durations are kept; communication is simulated on the machine.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _WORDS = {
     6: "all_to_all",
     7: "reduce_scatter",
     8: "reduce_scatter",
-    9: "all_reduce",  # a barrier: of one number
+    9: "all_reduce",  # a barrier: one number
 }
 _BARRIER, _ALL_GATHER = 9, 2
-# The attributes of nodes that count here.
+# The attributes of nodes that are read.
 _ATTRIBUTES = (
     *("is_cpu_op", "tid", "stream", "num_ops", "tensor_size"),
     *("pg_name", "comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag"),
 )
-# Bytes of a message, at most.
+# Maximum size of a message in bytes.
 _LONGEST = 1 << 26
 _OF_RANK = re.compile(r"(?P<stem>.*)\.(?P<rank>\d+)\.et")
 
@@ -68,17 +68,17 @@ def read_chakra(
     Parameters
     ----------
     path
-        A file ``NAME.RANK.et``, with those of all other ranks beside it; or the only file, which
-        then stands for all ranks; or ``NAME``, as ASTRA-sim has it.
+        A file ``NAME.RANK.et`` next to those of all other ranks; or a single file, which then
+        represents all ranks; or ``NAME``, as in ASTRA-sim.
     ranks
-        How many a single file stands for; by default the largest number in its groups.
+        Number of ranks that a single file represents; by default the largest number in its groups.
     communicates
-        Make collectives of what is recorded as one; otherwise they keep their times.
+        Simulate recorded collectives; otherwise they keep their recorded times.
 
     Raises
     ------
     InputError
-        If a file is not an execution trace, or its nodes depend on one another in a circle.
+        If a file is not an execution trace, or the dependencies of its nodes are cyclic.
     """
     files = _files(Path(path))
     if len(files) > 1 and ranks not in (None, len(files)):
@@ -95,7 +95,7 @@ def read_chakra(
         for rank, (file, members) in enumerate(zip(files, groups, strict=True), _first(files))
     ]
     span, count = _span([node for trace in traces for node in trace]), sum(map(len, traces))
-    programs = [writer.program(traces.pop(0)) for writer in writers]  # nodes are gone behind it
+    programs = [writer.program(traces.pop(0)) for writer in writers]  # releases the nodes
     communicators = {name: shape for writer in writers for name, shape in writer.shapes.items()}
     own = (
         (f"{first}-{last if len(files) > 1 else world - 1}", program)
@@ -113,12 +113,12 @@ def read_chakra(
 
 
 def is_chakra(path: str | Path) -> bool:
-    """True if a path names execution traces."""
+    """Return whether a path names execution traces."""
     return str(path).endswith(".et") or Path(f"{path}.0.et").is_file()
 
 
 def _files(path: Path) -> list[Path]:
-    """The files of all ranks."""
+    """Return the files of all ranks."""
     found = _OF_RANK.fullmatch(path.name)
     if not path.name.endswith(".et"):
         stem = path.name
@@ -140,7 +140,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _first(files: list[Path]) -> int:
-    """The first rank of these files: of a single one, the number in its name."""
+    """Return the first rank of these files: for a single one, the number in its name."""
     found = _OF_RANK.fullmatch(files[0].name)
     return int(found["rank"]) if found is not None else 0
 
@@ -172,7 +172,7 @@ def _varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
 
 
 def _fields(data: bytes | memoryview) -> Iterator[tuple[int, int | memoryview]]:
-    """The fields of a message: numbers, and integers or bytes. Raises _DamagedError."""
+    """Yield the fields of a message: numbers, and integers or bytes. Raises _DamagedError."""
     data, at = memoryview(data), 0
     while at < len(data):
         key, at = _varint(data, at)
@@ -191,7 +191,7 @@ def _fields(data: bytes | memoryview) -> Iterator[tuple[int, int | memoryview]]:
 
 
 def _integers(value: int | memoryview) -> Iterator[int]:
-    """Repeated integers, packed or not."""
+    """Yield repeated integers, packed or not."""
     if isinstance(value, int):
         yield value
         return
@@ -206,7 +206,7 @@ def _text(value: int | memoryview) -> str:
 
 
 def _size(stream: BufferedReader) -> tuple[int, int] | None:
-    """The size of the next message and the bytes that say it; None at the end of the file."""
+    """Return the size of the next message and its encoded length; None at the end of the file."""
     head = b""
     while byte := stream.read(1):
         head += byte
@@ -220,7 +220,7 @@ def _size(stream: BufferedReader) -> tuple[int, int] | None:
 
 
 def _read(file: Path) -> list[_Node]:
-    """The nodes of a file, of which only one message at a time is in memory."""
+    """Return the nodes of a file, holding only one message at a time in memory."""
     nodes: list[_Node] = []
     at, count = 0, 0
     try:
@@ -230,7 +230,7 @@ def _read(file: Path) -> list[_Node]:
                 message = stream.read(size) if size <= _LONGEST else b""
                 if len(message) < size:
                     raise _DamagedError
-                if count:  # the first message says what the file is
+                if count:  # the first message describes the file
                     nodes.append(_node(memoryview(message)))
                 at += width + size
                 count += 1
@@ -291,7 +291,7 @@ def _add_attribute(node: _Node, data: memoryview) -> None:
 
 
 def _groups(nodes: list[_Node]) -> dict[str, tuple[int, ...]]:
-    """The ranks of process groups by name, which a node of metadata lists."""
+    """Return the ranks of process groups by name, as listed by a metadata node."""
     groups: dict[str, tuple[int, ...]] = {}
     for node in nodes:
         if node.kind != _METADATA or "pg_name" not in node.values:
@@ -326,12 +326,12 @@ class _Writer:
         self._chains: set[str] = set()
 
     def program(self, nodes: list[_Node]) -> list[str]:
-        """Lines, of which those behind a node depend on nothing behind them."""
+        """Return lines in which no node depends on a later one."""
         order = self._ordered(nodes)
         place: dict[int, tuple[str, int]] = {}  # of a node: stream, position in the stream
         lengths: Counter[str] = Counter()
         waits: dict[int, dict[str, int]] = {}
-        buffered: dict[int, set[int]] = {}  # what stands for a send that nothing waits for
+        buffered: dict[int, set[int]] = {}  # substitutes for sends that complete without a wait
         for node in order:
             needs = set[int]()
             for index in node.needs:
@@ -365,10 +365,10 @@ class _Writer:
         return self._lines or ["host 0"]
 
     def _ordered(self, nodes: list[_Node]) -> list[_Node]:
-        """The nodes, each behind those it needs, and otherwise by date and number.
+        """Return the nodes after their dependencies, and otherwise by date and number.
 
-        What a node needs becomes places in `nodes`, of four bytes each: a recording has fifty times
-        as many dependencies as nodes.
+        Dependencies are replaced by places in `nodes`, of four bytes each: a recording has fifty
+        times as many dependencies as nodes.
         """
         places = {node.number: place for place, node in enumerate(nodes)}
         if len(places) != len(nodes):
@@ -414,9 +414,9 @@ class _Writer:
         return None
 
     def _own_stream(self, node: _Node, needs: set[int], place: dict[int, tuple[str, int]]) -> str:
-        """A stream in which nothing stands that the node does not wait for anyway."""
+        """Return a stream whose last node the node waits for anyway."""
         if node.kind in (_SEND, _RECEIVE):
-            # Messages of one pair and tag are in order.
+            # Messages of one pair and tag stay in order.
             word = "to" if node.kind == _SEND else "from"
             return f"{word}{self._offset(node)}t{node.integer('comm_tag')}"
         if node.kind == _COLLECTIVE:
@@ -430,12 +430,12 @@ class _Writer:
         return stream
 
     def _group(self, node: _Node) -> str:
-        """The name of a group; empty for all ranks."""
+        """Return the name of a group; empty for all ranks."""
         name = str(node.attributes.get("pg_name", ""))
         return name if name in self.groups else ""
 
     def _offset(self, node: _Node) -> int:
-        """How much further on the other rank is."""
+        """Return the offset of the peer's rank."""
         peer = node.integer("comm_dst" if node.kind == _SEND else "comm_src")
         if not 0 <= peer < self.world or peer == self.rank:
             raise InputError(
@@ -473,7 +473,7 @@ class _Writer:
         return []
 
     def _collective(self, node: _Node, stream: str, size: int) -> str | None:
-        """The node of a collective, if the group is regular and the kind is known."""
+        """Return the node of a collective, if the group is regular and the kind is known."""
         kind = node.integer("comm_type")
         name = self._group(node)
         members = self.groups.get(name) or tuple(range(self.world))

@@ -1,8 +1,8 @@
-"""Graph files: what GPUs are told to do, without times, as text with loops.
+"""Graph files: the work of GPUs without times, as text with loops.
 
 A program is what the host thread of a GPU launches: kernels and communication into streams, each of
-which does its nodes one after the other. Blocks repeat each other, peers are relative to the GPU,
-and a communicator is a size and a stride, so that a file is as small for 8 GPUs as for 10,000.
+which executes its nodes one after the other. Blocks repeat, peers are relative to the GPU, and a
+communicator is a size and a stride, so that a file is as small for 8 GPUs as for 10,000.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from typing import Literal
 from tisim.errors import InputError
 from tisim.traces.graph_files import read_graph_text
 
-#: Collectives, by what a graph file calls them.
+#: Collectives, by their names in a graph file.
 COLLECTIVES = (
     *("all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all"),
     "shift",  # each sends to the next of the group, the last to the first
 )
-#: Kernels: how many numbers follow the stream, at least and at most.
+#: Kernels: minimum and maximum number of numbers after the stream.
 KERNELS = {
     **{"gemm": (3, 5), "memory": (1, 1), "flops": (1, 2)},
     **{"attention": (1, 2), "seconds": (1, 1)},
 }
-# Other nodes: how many words follow, at least and at most.
+# Other nodes: minimum and maximum number of words.
 _NODES = {
     **{"send": (3, 4), "receive": (3, 4), "record": (2, 2), "wait": (2, 2), "copy": (2, 2)},
     **{"delay": (2, 2), "synchronize": (1, 1), "host": (1, 1), "do": (1, 2)},
 }
-#: Types of the numbers that matrices have.
+#: Number formats of matrices.
 DTYPES = ("fp32", "tf32", "fp16", "bf16", "fp8")
-#: Ranks of a program, at most.
+#: Maximum number of ranks of a program.
 MOST_RANKS = 1 << 20
 
 
@@ -47,13 +47,13 @@ class Node:
     stream
         The stream's name; empty for ``host`` and ``do``.
     name
-        The communicator, the event or the block; empty for others.
+        The communicator, the event or the block; empty for other words.
     numbers
-        Of a kernel as its word says; bytes of communication and copies; the offset of the peer,
-        bytes and tag of ``send`` and ``receive``; seconds of ``host`` and ``delay``; how often of
-        ``do``.
+        Those of a kernel as its word defines; bytes of communication and copies; the offset of the
+        peer, bytes and tag of ``send`` and ``receive``; seconds of ``host`` and ``delay``; the
+        repetitions of ``do``.
     line
-        In the file, from 1.
+        Line in the file, from 1.
     """
 
     word: str
@@ -64,34 +64,34 @@ class Node:
 
     @property
     def kind(self) -> Literal["kernel", "communication", "other"]:
-        """The use that the node makes of its GPU while it lasts."""
+        """The activity of the GPU during the node."""
         if self.word in KERNELS:
             return "kernel"
         return "other" if self.word in ("delay", "copy") else "communication"
 
     @property
     def label(self) -> str:
-        """The word, and the name if there is one."""
+        """The word, and the name if any."""
         return f"{self.word} {self.name}".rstrip()
 
 
 @dataclass(slots=True)
 class Graph:
-    """The content of a graph file.
+    """Content of a graph file.
 
     Attributes
     ----------
     file
-        Its name.
+        Name of the file.
     ranks
         Number of GPUs.
     dtype
-        What its matrices consist of.
+        Number format of the matrices.
     communicators
-        Size and stride: a rank is together with those that differ from it in
-        ``rank // stride % size`` only.
+        Size and stride: a group consists of the ranks that differ in ``rank // stride % size``
+        only.
     blocks
-        Nodes by name, in the order of the file; a block uses those before it.
+        Nodes by name, in the order of the file; a block uses only earlier ones.
     programs
         First rank, last rank and nodes.
     trains
@@ -113,13 +113,13 @@ def read_graph(path: str | Path) -> Graph:
     Raises
     ------
     InputError
-        Where the file is not a graph file, with the line.
+        If the file is not a graph file, with the line.
     """
     return parse_graph(read_graph_text(path), str(path))
 
 
 def parse_graph(text: str, file: str = "graph") -> Graph:
-    """Make a graph of the text of a file; `file` is what messages call it."""
+    """Parse the text of a graph file; `file` is its name in messages."""
     reader = _Reader(Graph(file))
     for number, line in enumerate(text.splitlines(), 1):
         words = line.partition("#")[0].split()
@@ -131,14 +131,15 @@ def parse_graph(text: str, file: str = "graph") -> Graph:
 
 
 def has_own_times(graph: Graph) -> bool:
-    """True if it has kernels whose times are known, as those of recordings are."""
+    """Return whether kernels have known times, as those of recordings do."""
     lists = [*graph.blocks.values(), *(nodes for _, _, nodes in graph.programs)]
     return any(node.word == "seconds" for nodes in lists for node in nodes)
 
 
 def node_counts(graph: Graph) -> list[tuple[str, int, float]]:
-    """Operations of all GPUs together: words of nodes, their number, and the bytes that they send
-    or copy, those of a collective being the largest buffer of each rank.
+    """Return operations of all GPUs: words of nodes, their number, and the bytes sent or copied.
+
+    The bytes of a collective are those of the largest buffer of each rank.
 
     Loops are counted, not unfolded.
     """
@@ -177,8 +178,8 @@ class _Reader:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.number = 0
-        self.nodes: list[Node] | None = None  # of the block or program that is open
-        self.group: tuple[str, list[Node]] | None = None  # that is open: its stream and its nodes
+        self.nodes: list[Node] | None = None  # of the open block or program
+        self.group: tuple[str, list[Node]] | None = None  # open group: its stream and its nodes
         self.started = False
 
     def fail(self, message: str) -> InputError:
@@ -219,9 +220,9 @@ class _Reader:
         parts.append(node)
 
     def end_of_group(self, rest: list[str]) -> None:
-        """All parts begin when the stream has come there, and it goes on when all have ended.
+        """Start all parts once the stream gets there; it continues when all have ended.
 
-        Messages of one pair and tag, and calls of one communicator, stay in their order.
+        Messages of one pair and tag, and calls of one communicator, stay in order.
         """
         assert self.group is not None
         assert self.nodes is not None
