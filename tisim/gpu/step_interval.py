@@ -1,7 +1,7 @@
-"""How far measured training steps lie from predicted ones.
+"""Deviation of measured training steps from predicted ones.
 
-The factors are measured over predicted times of the steps that docs/ai_validation.md lists, which
-``python -m benchmarks.training_steps`` computes. They are tisim's own errors on A100.
+The factors are ratios of measured to predicted times of the steps listed in docs/ai_validation.md,
+which ``python -m benchmarks.training_steps`` computes. They are tisim's own errors on A100.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tisim.gpu.step_machine import StepMachine
 
-#: The share of measured steps that the intervals hold.
+#: Fraction of measured steps that the intervals contain.
 LEVEL = 0.9
 
 
 @dataclass(frozen=True)
 class StepInterval:
-    """Where measured times lie beside predicted ones.
+    """Interval of measured times relative to predicted ones.
 
     Attributes
     ----------
     low, high
-        Of measured over predicted times, the quantiles (1 - `LEVEL`) / 2 and (1 + `LEVEL`) / 2.
+        Quantiles (1 - `LEVEL`) / 2 and (1 + `LEVEL`) / 2 of measured over predicted times.
     steps
-        Measured steps that these are quantiles of.
+        Number of measured steps behind the quantiles.
     where
-        What they ran on.
+        Machines they ran on.
     """
 
     low: float
@@ -36,11 +36,11 @@ class StepInterval:
     where: str
 
     def seconds(self, predicted: float) -> tuple[float, float]:
-        """The interval of a predicted step, seconds."""
+        """Return the interval of a predicted step, seconds."""
         return self.low * predicted, self.high * predicted
 
     def to_dict(self, predicted: float) -> dict[str, object]:
-        """The same for JSON, with what it is derived from."""
+        """Return the interval for JSON, with its provenance."""
         low, high = self.seconds(predicted)
         return {
             "low": low,
@@ -56,10 +56,10 @@ SEVERAL_NODES = StepInterval(0.923, 1.313, 109, "64 to 512 A100")
 
 
 def step_interval(ranks: int, gpus: int) -> StepInterval:
-    """The interval of a step on so many ranks, in nodes of so many GPUs."""
+    """Return the interval of a step on `ranks` ranks, in nodes of `gpus` GPUs."""
     return ONE_NODE if ranks <= gpus else SEVERAL_NODES
 
 
 def has_values_of(machine: StepMachine, own: StepMachine) -> bool:
-    """True if a machine has the efficiencies and delays of one of tisim's own."""
+    """Return whether a machine has the efficiencies and delays of one of tisim's own."""
     return replace(machine, hardware=own.hardware) == own

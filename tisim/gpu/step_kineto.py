@@ -1,11 +1,11 @@
-"""Recordings of PyTorch's profiler (Kineto): of one rank, which stands for all, or of several.
+"""Recordings of PyTorch's profiler (Kineto): of one rank, which represents all, or of several.
 
-Kernels keep their times. The host thread launches them when it did, by gaps between launches, and
-waits for streams where it did. A kernel that began just when one of another stream had ended, later
-than its own stream and its launch explain, is taken to wait for that one. Collectives whose sizes
-and groups are recorded become collectives; others keep their times.
+Kernels keep their times. The host thread launches them at the recorded gaps between launches, and
+waits for streams where it did. A kernel that began just after one of another stream had ended,
+later than its own stream and its launch explain, is assumed to wait for that one. Collectives whose
+sizes and groups are recorded become collectives; others keep their times.
 
-Events are read one after the other, and no more is kept of them than that.
+Events are read one after the other, and only the required fields are kept.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from tisim.gpu.step_recording import Launched, Program, Recording, check_ranks
 from tisim.support.limits import unpacking_limit
 from tisim.support.reading import open_input
 
-# Collectives by what Kineto calls them. Those of one group of NCCL are one kernel, whose elements
-# are those of all; the channels are divided by bytes, so that a group is a call of the sum. What
-# all send to all is a group of messages.
+# Collectives by their Kineto names. A group of NCCL calls is one kernel, whose elements are those
+# of all calls; channels are divided by bytes, so that a group equals one call of the sum. An
+# all-to-all is a group of messages.
 _COLLECTIVES = {
     "allreduce": "all_reduce",
     "allreduce_coalesced": "all_reduce",
@@ -43,24 +43,24 @@ _COLLECTIVES = {
     "all_to_all": "all_to_all",
     "all_to_allv": "all_to_all",
 }
-# Messages, and what Kineto calls the other rank.
+# Messages, and Kineto's name for the peer rank.
 _MESSAGES = {"send": ("send", "Dst Rank"), "recv": ("receive", "Src Rank")}
 _BYTES = {"Float": 4, "Half": 2, "BFloat16": 2, "Double": 8, "Int": 4, "Long": 8, "Byte": 1}
 _ON_GPU = ("kernel", "gpu_memcpy", "gpu_memset")
 _CALLS = ("cuda_runtime", "cuda_driver")
-# Calls of the host that wait: for all streams, or for one.
+# Host calls that wait: for all streams, or for one.
 _WAITS = ("cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize")
-# The host's record of a call of NCCL, with its sizes.
+# The host's record of an NCCL call, with its sizes.
 _PARAMETERS = "record_param_comms"
 # An activity of a GPU: stream, begin, end, correlation, title, calls (those of a group).
 _Found = tuple[str, float, float, object, str, tuple[Call, ...]]
 _SUFFIXES = (".json", ".json.gz")
-# Bytes that are read at once.
+# Bytes read at once.
 _PIECE = 1 << 20
 
 
 def is_kineto(paths: Sequence[str | Path]) -> bool:
-    """True if paths name recordings, or a directory that has some."""
+    """Return whether paths name recordings, or a directory that contains some."""
     return all(str(path).endswith(_SUFFIXES) or Path(path).is_dir() for path in paths)
 
 
@@ -72,16 +72,16 @@ def read_kineto(
     Parameters
     ----------
     paths
-        A recording, several, or a directory of them: a file a rank.
+        A recording, several, or a directory of them: one file per rank.
     model
-        Make collectives and messages of what is recorded as such; otherwise they keep their times.
+        Simulate recorded collectives and messages; otherwise they keep their recorded times.
     messages
-        Make all messages of what one rank has recorded, wherever they go.
+        Simulate all messages that one rank has recorded, whatever their peers.
 
     Raises
     ------
     InputError
-        If a file is not a recording, or they are not of different ranks of one job.
+        If a file is not a recording, or the files are not of different ranks of one job.
     """
     given = [paths] if isinstance(paths, str | Path) else paths
     files = [file for path in given for file in _recordings_of(Path(path))]
@@ -99,7 +99,7 @@ def _recordings_of(path: Path) -> list[Path]:
 
 
 def read_rank(path: str | Path, *, several: bool = False) -> RecordedRank:
-    """Read the recording of a rank; of `several`, each says which, or its name does."""
+    """Read the recording of a rank; if `several`, the file or its name gives the rank."""
     calls: dict[object, tuple[float, object]] = {}  # date and thread
     sent: dict[object, list[tuple[float, float, Call]]] = {}  # messages by thread: begin, end
     waits: list[tuple[float, float]] = []
@@ -181,7 +181,7 @@ def read_rank(path: str | Path, *, several: bool = False) -> RecordedRank:
 
 
 def _groups_of(config: object) -> dict[str, tuple[int, ...]]:
-    """The ranks of process groups by name."""
+    """Return the ranks of process groups by name."""
     groups = {}
     for group in config if isinstance(config, list) else ():
         ranks = group.get("ranks") if isinstance(group, dict) else None
@@ -191,7 +191,7 @@ def _groups_of(config: object) -> dict[str, tuple[int, ...]]:
 
 
 def _with_members(call: Call, groups: dict[str, tuple[int, ...]]) -> Call:
-    """A call of a group of which it says no more than the size."""
+    """Return a call with the members of its group, if the call has only their number."""
     if call.word not in _COLLECTIVES.values() or isinstance(call.members, tuple):
         return call
     members = groups.get(call.group, ())
@@ -203,11 +203,11 @@ def _add_groups(
     calls: dict[object, tuple[float, object]],
     sent: dict[object, list[tuple[float, float, Call]]],
 ) -> None:
-    """Give kernels of ``batch_isend_irecv``, which carry no sizes, the messages of their group.
+    """Give kernels of ``batch_isend_irecv``, which have no sizes, the messages of their group.
 
-    PyTorch records each message when it is put into the group, and launches the kernel when all
-    are (pytorch/pytorch, issue 194693). So a kernel has the messages that its thread has recorded
-    since the launch before, but for one during whose record that launch was.
+    PyTorch records each message when it is added to the group, and launches the kernel once all are
+    added (pytorch/pytorch, issue 194693). A kernel is therefore given the messages that its thread
+    has recorded since the previous launch, except one whose record contains that launch.
     """
     launches: dict[object, list[tuple[float, int]]] = {}
     for number, (_, _, _, correlation, title, _) in enumerate(found):
@@ -227,14 +227,14 @@ def _add_groups(
 
 
 def _call_of(args: dict[str, object]) -> Call:
-    """The collective of a kernel; no word: none is known."""
+    """Return the collective of a kernel; an empty word if it is unknown."""
     word = _COLLECTIVES.get(str(args.get("Collective name")), "")
     width = _BYTES.get(str(args.get("dtype")), 0)
     sizes = [args.get("In msg nelems"), args.get("Out msg nelems")]
     elements = max((size for size in sizes if isinstance(size, int)), default=0)
     size = args.get("Group size")
     listed = re.findall(r"\d+", str(args.get("Process Group Ranks", "")))
-    # A long list is shortened by "..."
+    # A long list is abbreviated with "..."
     known = tuple(map(int, listed)) if len(listed) == size else None
     start, stride = args.get("Global rank start"), args.get("Global rank stride")
     if (
@@ -258,7 +258,7 @@ def _group_of(args: dict[str, object]) -> str:
 
 
 def _message_of(args: dict[str, object]) -> Call | None:
-    """The message of a kernel, if it is one."""
+    """Return the message of a kernel, or None."""
     word, other = _MESSAGES.get(str(args.get("Collective name")), ("", ""))
     peer, width = args.get(other), _BYTES.get(str(args.get("dtype")), 0)
     elements = args.get("In msg nelems" if word == "send" else "Out msg nelems")
@@ -268,7 +268,7 @@ def _message_of(args: dict[str, object]) -> Call | None:
 
 
 def _pieces(path: str | Path) -> Iterator[bytes]:
-    """The content of a file that may be in gzip, piece by piece."""
+    """Yield the content of a file, possibly in gzip, piece by piece."""
     limit = unpacking_limit()
     try:
         with open_input(path) as file:
@@ -297,28 +297,28 @@ def _pieces(path: str | Path) -> Iterator[bytes]:
 
 
 class _Reader:
-    """Reads an object of JSON member by member, and a list in it element by element."""
+    """Read a JSON object member by member, and a list in it element by element."""
 
     def __init__(self, pieces: Iterator[bytes], path: str | Path) -> None:
         self._pieces, self._path = pieces, path
         self._text, self._at = "", 0
         self._characters = codecs.getincrementaldecoder("utf-8")()
-        self._start, self._lines = 0, 0  # of the last value; lines that are not kept
+        self._start, self._lines = 0, 0  # of the last value; lines discarded so far
         self._ended = False
         self._decoder = json.JSONDecoder()
         self._names: set[str] = set()
 
     @property
     def line(self) -> int:
-        """The line that the last value begins in."""
+        """Line in which the last value begins."""
         return self._lines + self._text.count("\n", 0, self._start) + 1
 
     def has(self, name: str) -> bool:
-        """True if there was such a member."""
+        """Return whether a member of this name was read."""
         return name in self._names
 
     def members(self) -> Iterator[tuple[str, object]]:
-        """Names and values of members; of a list, each of its elements under its name."""
+        """Yield names and values of members; a list yields each of its elements under its name."""
         if self._next() != "{":
             self._value()
             raise ValueError("it is not an object")
@@ -352,7 +352,7 @@ class _Reader:
         self._at = self._start = 0
 
     def _next(self) -> str:
-        """The next character that is not a blank; empty at the end."""
+        """Return the next non-blank character; empty at the end."""
         while True:
             while self._at < len(self._text):
                 if self._text[self._at] not in " \t\r\n":

@@ -1,9 +1,9 @@
-"""How long kernels and communication of training steps take on a machine.
+"""Time of kernels and communication of training steps on a machine.
 
-A kernel takes the longer of two times, of arithmetic and of memory. The arithmetic of a matrix
-product is that of its tiles: C of M x N is cut into tiles, of which each SM does one at a time, so
-that their number is rounded up to whole rounds; a tile takes K steps and ``FILL`` more, for the
-pipeline to fill and the result to be written. NCCL's model gives the time of communication.
+A kernel takes the maximum of two times, arithmetic and memory. The arithmetic of a matrix product
+is that of its tiles: C of M x N is cut into tiles, each SM computes one at a time, so that their
+number is rounded up to whole rounds; a tile takes K steps plus ``FILL``, to fill the pipeline and
+write the result. NCCL's model gives the time of communication.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from tisim.gpu.nccl import Communicator
 if TYPE_CHECKING:
     from tisim.gpu.step_graph import Node
 
-#: Bytes of a number.
+#: Bytes per number.
 BYTES = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "fp8": 1}
-# Tiles of cuBLAS and CUTLASS for large matrices, and how fast they are beside the largest.
+# Tiles of cuBLAS and CUTLASS for large matrices, and their speed relative to the largest.
 _TILES = ((128, 256, 1.0), (256, 128, 1.0), (128, 128, 0.95))
-#: Steps of K that a tile takes beside those of its product.
+#: Additional steps of K per tile.
 FILL = 128
-# Channels of a message.
+# Channels per message.
 _MESSAGE_CHANNELS = 2
-# Operations that NCCL calls otherwise than graph files.
+# Operations whose names in NCCL differ from those in graph files.
 _OPERATIONS = {"all_to_all": "alltoall", "send": "sendrecv", "shift": "sendrecv"}
-# Which nodes send to which, by algorithm or operation, where it is not each to the next.
+# Communication patterns between nodes, by algorithm or operation, other than ring.
 _PATTERNS = {
     **{"tree": "tree", "nvls_tree": "tree", "pat": "pat", "alltoall": "all"},
     **{"nvls": "sharp", "collnet_direct": "sharp", "collnet_chain": "sharp"},
@@ -38,22 +38,22 @@ _PATTERNS = {
 
 @dataclass(frozen=True)
 class Meeting:
-    """A phase of communication: some seconds, and then channels that move bytes in step.
+    """A phase of communication: a latency, followed by channels that move bytes in lockstep.
 
     Attributes
     ----------
     latency
-        Seconds before bytes move, or of all where none share links.
+        Seconds before bytes move, or the whole time if no links are shared.
     bytes, rate
-        What a channel moves, and bytes/s that it reaches at most.
+        Bytes per channel, and the maximum bytes/s of a channel.
     within, between
-        So many channels load the NVLinks of a GPU, and a network interface, in each direction.
+        Number of channels that load a GPU's NVLinks, and a network interface, in each direction.
     pattern
-        Which nodes send to which: a name in `tisim.gpu.step_traffic.PATTERNS`.
+        Communication pattern between nodes: a name in `tisim.gpu.step_traffic.PATTERNS`.
     sms
-        Share of the SMs that it takes from kernels.
+        Fraction of the SMs that it takes from kernels.
     traffic
-        Bytes that it moves in the memory of a GPU.
+        Bytes moved in the memory of a GPU.
     """
 
     latency: float
@@ -67,27 +67,27 @@ class Meeting:
 
     @property
     def seconds(self) -> float:
-        """The time of all of it on links that nobody else uses."""
+        """Total time on otherwise idle links."""
         return self.latency + self.bytes / self.rate
 
 
 @dataclass(frozen=True)
 class StepMachine:
-    """A machine, and what programs reach on it.
+    """A machine, and the efficiency of programs on it.
 
     Attributes
     ----------
     hardware
         GPUs, nodes and network.
     gemm_efficiency, attention_efficiency, memory_efficiency
-        What products and attention in one kernel reach of the peak of arithmetic, and kernels of
-        the bandwidth of the GPU's memory.
+        Fractions of peak arithmetic that matrix products and fused attention achieve, and fraction
+        of the memory bandwidth that kernels achieve.
     network_efficiency
-        What communication reaches of the network interfaces.
+        Fraction of the network interfaces' bandwidth that communication achieves.
     kernel
-        Seconds that a kernel takes at least.
+        Minimum seconds of a kernel.
     launch
-        Seconds of the host thread for a kernel or a collective.
+        Seconds of the host thread per kernel or collective.
     """
 
     hardware: Machine
@@ -99,11 +99,11 @@ class StepMachine:
     launch: float = 1e-5
 
     def of_ranks(self, ranks: int) -> StepMachine:
-        """The machine with as many nodes as so many ranks need."""
+        """Return the machine with as many nodes as `ranks` ranks need."""
         return replace(self, hardware=replace(self.hardware, nodes=-(-ranks // self.hardware.gpus)))
 
     def with_values(self, texts: tuple[str, ...]) -> StepMachine:
-        """The machine with other values, each given as ``name=value``."""
+        """Return the machine with other values, each given as ``name=value``."""
         own = [f.name for f in fields(self) if f.name != "hardware"]
         changed = self
         for text in texts:
@@ -137,7 +137,7 @@ class StepMachine:
         return changed
 
     def kernel_times(self, node: Node, dtype: str) -> tuple[float, float]:
-        """Seconds of arithmetic and of memory of a kernel that has the GPU for itself."""
+        """Return the seconds of arithmetic and of memory of a kernel alone on the GPU."""
         numbers, gpu = node.numbers, self.hardware.gpu
         bandwidth = gpu.memory_rate * self.memory_efficiency
         if node.word == "seconds":
@@ -159,31 +159,31 @@ class StepMachine:
 
     def _tiles(self, m: float, n: float, k: float, batch: float, dtype: str) -> float:
         sms = self.hardware.gpu.sms
-        speed = self.hardware.gpu.peak(dtype) * self.gemm_efficiency / sms  # of an SM
+        speed = self.hardware.gpu.peak(dtype) * self.gemm_efficiency / sms  # per SM
         times = []
         for most, columns, relative in _TILES:
-            rows = min(most, 16 * math.ceil(m / 16))  # few rows: those that tensor cores take
+            rows = min(most, 16 * math.ceil(m / 16))  # few rows: as many as tensor cores process
             rounds = math.ceil(batch * math.ceil(m / rows) * math.ceil(n / columns) / sms)
             times.append(rounds * 2 * rows * columns * (k + FILL) / (speed * relative))
         return min(times)
 
     @property
     def within_rate(self) -> float:
-        """Bytes/s that communication reaches of the NVLinks of a GPU, in each direction."""
+        """Bytes/s that communication achieves on the NVLinks of a GPU, in each direction."""
         hardware = self.hardware
         reached = hardware.gpu.nvlinks * hardware.gpu.nvlink_reached
         return hardware.pcie_rate if hardware.pcie else reached
 
     @property
     def between_rate(self) -> float:
-        """Bytes/s that communication reaches of a network interface, in each direction."""
+        """Bytes/s that communication achieves on a network interface, in each direction."""
         return self.hardware.nic_rate * NIC_EFFICIENCY * self.network_efficiency
 
     @property
     def uplink_rate(self) -> float:
-        """Bytes/s that communication reaches of all cables up of first switches, or down to them.
+        """Bytes/s that communication achieves on all uplinks of first switches, in each direction.
 
-        Infinite where these hold nothing back that interfaces let through.
+        Infinite if the uplinks are not a bottleneck of the interfaces.
         """
         hardware = self.hardware
         if hardware.oversubscription <= 1:
@@ -192,9 +192,9 @@ class StepMachine:
         return interfaces * self.between_rate / hardware.oversubscription
 
     def communication(self, word: str, nbytes: float, ranks: tuple[int, ...]) -> Meeting:
-        """The time of a collective of some ranks, or a message between two, alone.
+        """Return a collective among some ranks, or a message between two, without other traffic.
 
-        The bytes are those of the largest buffer of a rank.
+        `nbytes` is the largest buffer of a rank.
         """
         if len(ranks) < 2 or nbytes == 0:
             return Meeting(0.0)
@@ -202,8 +202,8 @@ class StepMachine:
         call = group.collective(_OPERATIONS.get(word, word), nbytes)
         channels = _MESSAGE_CHANNELS if word in ("send", "shift") else call.channels
         within, between = group.traffic(call.operation, call.algorithm)
-        # Bytes that all channels carry of one byte: those of a ring go on from node to node, and
-        # for messages each GPU has its own.
+        # Bytes that all channels carry per byte: those of a ring travel from node to node, and for
+        # messages each GPU has its own.
         carried = between * group.rails if group.nodes > 1 else within
         if call.algorithm == "p2p":
             carried /= group.local
@@ -222,18 +222,18 @@ class StepMachine:
 _HARDWARE = ("gpus", "nics", "nic_rate", "fabric", "oversubscription", "sharp")
 
 
-# Fitted to measured steps: benchmarks/training_steps.py, docs/ai_validation.md. No steps of a GB200
-# and of an L40S were at hand; they are taken for an H100 and an A100.
+# Fitted to measured steps: benchmarks/training_steps.py, docs/ai_validation.md. No measured steps
+# of GB200 and L40S were available; H100 and A100 values are used.
 _REACHED = {"memory_efficiency": 0.592, "network_efficiency": 0.995}
-# Attention as published: FlashAttention-2 reaches 50 to 73 % of the peak of an A100 (arXiv
-# 2307.08691), cuDNN of an H100 518 and 499 Tflop/s forwards and backwards at 4,096 tokens and heads
-# of 128 (arXiv 2407.08608).
+# Published attention performance: FlashAttention-2 achieves 50 to 73 % of the peak of an A100
+# (arXiv 2307.08691), cuDNN on an H100 518 and 499 Tflop/s forward and backward at 4,096 tokens and
+# a head size of 128 (arXiv 2407.08608).
 _AMPERE = {
     **{"gemm_efficiency": 0.849, "attention_efficiency": 0.6, "launch": 6.09e-5},
     **_REACHED,
 }
 _HOPPER = {"gemm_efficiency": 0.711, "attention_efficiency": 0.51, "launch": 1e-5, **_REACHED}
-#: Machines of `tisim.gpu.MACHINES` with what programs reach on them.
+#: Machines of `tisim.gpu.MACHINES` with the efficiency of programs on them.
 STEP_MACHINES = {
     "a100": StepMachine(MACHINES["a100"], **_AMPERE),
     "h100": StepMachine(MACHINES["h100"], **_HOPPER),

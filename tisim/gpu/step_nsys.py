@@ -1,6 +1,6 @@
-"""Exports of Nsight Systems (``nsys export --type sqlite``) as graphs: a rank a GPU.
+"""Exports of Nsight Systems (``nsys export --type sqlite``) as graphs: a rank per GPU.
 
-Kernels and copies keep their times, those of NCCL too: the export does not say how much they move.
+Kernels and copies keep their times, including NCCL's: the export lacks their sizes.
 The host thread launches and waits as in recordings of PyTorch.
 """
 
@@ -15,26 +15,26 @@ from tisim.errors import InputError
 from tisim.gpu.step_recording import Launched, Program, Recording, graph_text
 from tisim.support.reading import head_of
 
-# Tables of what GPUs do, and the column of the number of the kernel's name.
+# Tables of GPU activities, and the column with the number of the kernel's name.
 _ON_GPU = {
     "CUPTI_ACTIVITY_KIND_KERNEL": "shortName",
     "CUPTI_ACTIVITY_KIND_MEMCPY": "NULL",
     "CUPTI_ACTIVITY_KIND_MEMSET": "NULL",
 }
 _CALLS = "CUPTI_ACTIVITY_KIND_RUNTIME"
-# Calls of the host that wait; versions of them have a number behind it.
+# Host calls that wait; versions of them have a numeric suffix.
 _WAITS = ("cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize")
-# The bits of a thread's number that are its process.
+# The process bits of a thread's number.
 _PROCESS = ~0xFFFFFF
 
 
 def is_nsys(path: str | Path) -> bool:
-    """True if a file is a database of SQLite."""
+    """Return whether a file is an SQLite database."""
     return head_of(path).startswith(b"SQLite format 3\0")
 
 
 def read_nsys(path: str | Path) -> Recording:
-    """Read an export. Raises `InputError` if it is none, or has no kernels."""
+    """Read an export. Raises `InputError` if it is not one, or has no kernels."""
     lost: Counter[str] = Counter()
     try:
         base = sqlite3.connect(f"file:{Path(path).resolve()}?mode=ro", uri=True)
@@ -76,7 +76,7 @@ def _launched(base: sqlite3.Connection, lost: Counter[str]) -> tuple[_Kernels, _
             f"SELECT start, end, globalTid FROM {_CALLS} WHERE nameId IN ({waiting})"
         ):
             waits.setdefault(thread & _PROCESS, []).append((start * 1e-3, (end - start) * 1e-3))
-        # The database joins calls and kernels: there may be more than memory holds.
+        # The database joins calls and kernels, which may exceed memory.
         begin_of_call, calls = (
             "c.start",
             (

@@ -1,9 +1,8 @@
-"""The other ranks of a job of which one rank was recorded.
+"""Extrapolate the recording of one rank to the other ranks of its job.
 
-Ranks are numbered as Megatron-LM does: those that share a matrix are neighbours, then come the
-copies of the model, then the stages of the pipeline. The recorded rank says what it computes, and
-with how many others it communicates, how far apart; the others do the same in their groups of the
-grid.
+Ranks are numbered as in Megatron-LM: tensor-parallel ranks are neighbours, followed by the copies
+of the model, then the stages of the pipeline. The recorded rank provides the computations, and the
+sizes and strides of its groups; the other ranks do the same in their groups of the grid.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _NAMES = ("tp", "dp", "pp")
 
 @dataclass(frozen=True, slots=True)
 class Parallelism:
-    """A grid of ranks: how many share a matrix, copies of the model, stages of the pipeline."""
+    """A grid of ranks: tensor-parallel size, copies of the model, stages of the pipeline."""
 
     tp: int = 1
     dp: int = 1
@@ -37,7 +36,7 @@ class Parallelism:
 
 
 def read_parallelism(text: str) -> Parallelism:
-    """The grid of a text such as ``tp=8,dp=16,pp=4``; what it does not name is 1."""
+    """Parse a grid such as ``tp=8,dp=16,pp=4``; missing sizes are 1."""
     sizes: dict[str, int] = {}
     for part in text.split(","):
         found = re.fullmatch(r"(tp|dp|pp)=([1-9][0-9]{0,6})", part.strip())
@@ -54,16 +53,16 @@ def read_parallelism(text: str) -> Parallelism:
 
 
 def extrapolated(recording: Recording, grid: Parallelism) -> tuple[Recording, list[str]]:
-    """The recording of all ranks of a grid, and sentences that say what was assumed.
+    """Return the recording of all ranks of a grid, and sentences that state the assumptions.
 
-    The recorded job has the same `tp` and `pp`, on which the recorded kernels depend; `dp` may be
-    another, and groups and messages that lie as far apart as its copies move with it.
+    The recorded job has the same `tp` and `pp`, on which the recorded kernels depend; `dp` may
+    differ, and groups and messages that span its copies are adapted.
 
     Raises
     ------
     InputError
-        Where more than one rank was recorded, the grid does not fit it, or the recorded rank does
-        not show what the stages of the pipeline send.
+        If more than one rank was recorded, the grid does not fit it, or the messages between stages
+        of the pipeline cannot be derived from the recorded rank.
     """
     graph = recording.graph
     if len(graph.programs) != 1:
@@ -106,14 +105,14 @@ def extrapolated(recording: Recording, grid: Parallelism) -> tuple[Recording, li
 
 
 def _bounds(grid: Parallelism) -> tuple[int, ...]:
-    """Ranks from a rank to the next of each dimension, and all ranks."""
+    """Return the stride of each dimension, and the number of ranks."""
     return 1, grid.tp, grid.tp * grid.dp, grid.ranks
 
 
 def _moved_group(
     shape: tuple[int, int], before: Parallelism, after: Parallelism, file: str, name: str
 ) -> tuple[int, int]:
-    """Size and stride of a group in another grid: it spans the same dimensions."""
+    """Return size and stride of a group in another grid: it spans the same dimensions."""
     size, stride = shape
     if size * stride <= before.tp or before == after:
         return shape
@@ -132,7 +131,7 @@ def _moved_group(
 
 
 def _stages(nodes: list[Node], before: Parallelism, file: str) -> dict[float, int]:
-    """By offset of a message: how many stages further on its other end is."""
+    """Return, by offset of a message, the number of stages to its other end."""
     width, ranks = before.tp * before.dp, before.ranks
     found: dict[float, int] = {}
     for node in nodes:
@@ -154,7 +153,7 @@ def _stages(nodes: list[Node], before: Parallelism, file: str) -> dict[float, in
 def _program(
     nodes: list[Node], stage: int, offsets: Mapping[float, int], grid: Parallelism
 ) -> list[str]:
-    """The program of a rank of a stage: no messages to stages that are not there."""
+    """Return the program of a rank of a stage, without messages to stages that do not exist."""
     lines = []
     for node in nodes:
         numbers = node.numbers

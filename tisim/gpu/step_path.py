@@ -1,4 +1,4 @@
-"""The critical path of a training step: what each second of it was spent on."""
+"""Critical path of a training step: where each second is spent."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from tisim.gpu.step_machine import StepMachine
     from tisim.gpu.step_run import StepResult
 
-#: The kind of the path where no kernel and no communication is under way: the host thread has not
-#: launched the next one, or a recording has a delay there.
+#: Kind of the path while no kernel and no communication is active: the host thread has not launched
+#: the next one, or a recording has a delay there.
 LAUNCH = "launch"
-#: The time that kernels lose to what runs beside them on their GPU.
+#: Time that kernels lose to other activities on their GPU.
 SHARING = "sharing"
 
 
 @dataclass(frozen=True, slots=True)
 class PathPart:
-    """Consecutive seconds of the path; no span: nothing was launched yet."""
+    """Consecutive seconds of the path; without a span, nothing was launched yet."""
 
     lane: int
     begin: float
@@ -36,16 +36,16 @@ class PathPart:
 
 
 def critical_path(result: StepResult) -> list[PathPart]:
-    """The parts of the path from the start of a step to its end, in order.
+    """Return the parts of the path from the start of a step to its end, in order.
 
-    A kernel or a communication began when something of its GPU ended, which is the part before it,
-    or when the host thread had launched it. A communication runs from when the last of its group
-    was there, on whose GPU the path goes on.
+    A kernel or a communication began when an activity of its GPU ended, which is the part before
+    it, or when the host thread had launched it. A communication runs from the arrival of the last
+    member of its group, on whose GPU the path continues.
 
     Raises
     ------
     InputError
-        Where the result has no spans: `run_step` keeps them with ``logs=True``.
+        If the result has no spans: `run_step` keeps them with ``logs=True``.
     """
     spans = result.spans
     if not spans:
@@ -53,7 +53,7 @@ def critical_path(result: StepResult) -> list[PathPart]:
     starts = np.array([span.start for span in spans])
     ends = np.array([span.end for span in spans])
     lanes = np.array([span.lane for span in spans])
-    # By lane, spans in the order of their ends.
+    # Spans of each lane, ordered by end.
     order = {int(lane): np.flatnonzero(lanes == lane) for lane in np.unique(lanes)}
     ends_of = {lane: ends[mine] for lane, mine in order.items()}
     last = int(ends.argmax())
@@ -66,14 +66,15 @@ def critical_path(result: StepResult) -> list[PathPart]:
         parts.append(PathPart(span.lane, span.start, span.end, span))
         own = _last_to_come(spans, starts, ends, at)
         mine = order[spans[own].lane]
-        # The node that ended last until then; at one time, one of its own stream if there is one.
+        # The node that ended last until then; among simultaneous ones, one of the same stream if
+        # any.
         k = int(np.searchsorted(ends_of[spans[own].lane], span.start, side="right"))
         at, found = None, False
         while k > 0 and not found:
             before = int(mine[k - 1])
             if at is not None and ends[before] < ends[at]:
                 break
-            # A kernel of no length that began then is not before itself.
+            # A kernel of zero length that began then does not precede itself.
             if before != own and (starts[before] < span.start or before < own):
                 found = spans[before].stream == spans[own].stream
                 at = before if at is None or found else at
@@ -85,7 +86,7 @@ def critical_path(result: StepResult) -> list[PathPart]:
 
 
 def _last_to_come(spans: list[Span], starts: np.ndarray, ends: np.ndarray, at: int) -> int:
-    """Among those who communicate, the span of the last to arrive."""
+    """Return the span of the last member to arrive at a communication."""
     if spans[at].arrival == spans[at].start:
         return at
     for step in (1, -1):
@@ -98,7 +99,7 @@ def _last_to_come(spans: list[Span], starts: np.ndarray, ends: np.ndarray, at: i
 
 
 def path_seconds(parts: list[PathPart], machine: StepMachine, dtype: str) -> dict[str, float]:
-    """Seconds of the path by what they were spent on, the most first."""
+    """Return the seconds of the path by activity, largest first."""
     found: dict[str, float] = {}
     for part in parts:
         seconds, what = part.end - part.begin, LAUNCH
@@ -114,7 +115,7 @@ def path_seconds(parts: list[PathPart], machine: StepMachine, dtype: str) -> dic
 
 
 def better_machines(machine: StepMachine) -> Iterator[tuple[str, StepMachine]]:
-    """Machines that are better in one thing, and in what."""
+    """Yield machines with one improvement each, and the name of the improvement."""
     hardware = machine.hardware
     gpu = hardware.gpu
     if hardware.pcie:
@@ -136,10 +137,10 @@ def better_machines(machine: StepMachine) -> Iterator[tuple[str, StepMachine]]:
 
 
 def gains(graph: Graph, machine: StepMachine, result: StepResult) -> dict[str, float]:
-    """Seconds of the step where something was better, by what.
+    """Return the seconds of the step with each improvement.
 
-    The last is a bound: no schedule of the same work on the same machine saves more than the time
-    in which GPUs wait for peers or do nothing.
+    The last entry is a bound: no schedule of the same work on the same machine saves more than the
+    time in which GPUs wait for peers or are idle.
     """
     seconds = {what: run_step(graph, better).seconds for what, better in better_machines(machine)}
     bubbles = sum(result.mean_occupations[OCCUPATIONS.index(what)] for what in ("waiting", "idle"))

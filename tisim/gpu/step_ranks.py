@@ -1,10 +1,10 @@
-"""Recordings of some ranks of a job as one graph of all its ranks.
+"""Recordings of some ranks of a job, combined into one graph of all its ranks.
 
-A rank that was not recorded does what the recorded one next below it does, in its own groups. Calls
-of a communicator meet where all its members recorded them: by their number in the process group, or
-else one after the other. Messages meet between ranks that recorded each other, and between those
-that stand for them. What does not meet keeps its recorded time, so that nothing waits for what
-nobody sends.
+A rank that was not recorded does the same as the next lower recorded one, in its own groups. Calls
+of a communicator match where all its members recorded them: by their number in the process group,
+or else in order. Messages match between ranks that recorded each other, and between the ranks that
+they represent. Calls without a match keep their recorded time, so that nothing waits for a message
+that is never sent.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ _COPIED = "recordings of other ranks, which do what the recorded one next below 
 
 
 class Call(NamedTuple):
-    """A call of NCCL.
+    """An NCCL call.
 
     Attributes
     ----------
     word
         A collective, ``send`` or ``receive``.
     members
-        The ranks of its group, or how many they are; the other rank of a message.
+        Ranks of its group, or their number; the other rank of a message.
     group, number
-        The process group's name, and the number of the call in it; -1: not recorded.
+        Name of the process group, and number of the call in it; -1: not recorded.
     """
 
     word: str
@@ -54,23 +54,23 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RecordedRank:
-    """A recording of a rank, of which `calls` are those of each kernel that is one or more."""
+    """Recording of a rank; `calls` lists the calls of each kernel that has any."""
 
     file: str | Path
     rank: int
     world: int
     program: Program
     kernels: Sequence[Launched]
-    calls: Mapping[int, Sequence[Call]]  # by the number of the kernel
+    calls: Mapping[int, Sequence[Call]]  # by number of the kernel
     lost: Counter[str]
 
 
-# A communicator's name; or the word, the offset and the tag of a message.
+# Name of a communicator; or word, offset and tag of a message.
 _Key = str | tuple[str, int, int]
-# The place of a call: its number, or -1, and how many with that number stand before it.
+# Place of a call: its number, or -1, and the count of previous calls with that number.
 _Place = tuple[int, int]
-# The members of a call: its communicator and the recorded ranks that stand for them, or the two
-# ends of a message and its tag. None: it has no others.
+# Members of a call: its communicator and the recorded ranks that represent them, or the two ends of
+# a message and its tag. None: no other members.
 _Meeting = tuple[str, frozenset[int]] | tuple[int, int, int] | None
 _Context = tuple[tuple[_Key, _Meeting], ...]
 
@@ -78,19 +78,19 @@ _Context = tuple[tuple[_Key, _Meeting], ...]
 def joined(
     ranks: Sequence[RecordedRank], file: str | Path, *, model: bool, messages: bool = False
 ) -> Recording:
-    """The graph of all ranks; `file` is what messages call it.
+    """Return the graph of all ranks; `file` is its name in messages.
 
     Parameters
     ----------
     model
-        Make collectives and messages of what is recorded as such; otherwise they keep their times.
+        Simulate recorded collectives and messages; otherwise they keep their recorded times.
     messages
-        Make all messages of what one rank has recorded, wherever they go.
+        Simulate all messages that one rank has recorded, whatever their peers.
 
     Raises
     ------
     InputError
-        If they are not different ranks of one job.
+        If the recordings are not of different ranks of one job.
     """
     world, by_number = _job(ranks)
     job = _Job(by_number, world)
@@ -134,7 +134,7 @@ def joined(
 
 
 def _job(ranks: Sequence[RecordedRank]) -> tuple[int, dict[int, RecordedRank]]:
-    """How many ranks a job has, and those that were recorded."""
+    """Return the number of ranks of a job, and the recorded ones."""
     found: dict[int, RecordedRank] = {}
     last = max(ranks, key=lambda rank: rank.rank)
     world = max(rank.world for rank in ranks) or last.rank + 1
@@ -157,22 +157,22 @@ def _job(ranks: Sequence[RecordedRank]) -> tuple[int, dict[int, RecordedRank]]:
 
 
 class _Job:
-    """Which calls of the ranks meet."""
+    """Determines which calls of the ranks match."""
 
     def __init__(self, ranks: Mapping[int, RecordedRank], world: int) -> None:
         self.ranks, self.world = ranks, world
         numbers = list(ranks)
-        # By rank: the recorded one that it does the same as.
+        # By rank: the recorded rank that represents it.
         self.recorded = [numbers[max(bisect_right(numbers, r) - 1, 0)] for r in range(world)]
         self.shapes: dict[str, tuple[int, int]] = {}
         every = [call for rank in ranks.values() for calls in rank.calls.values() for call in calls]
-        # Process groups of the same ranks are communicators of their own.
+        # Several process groups of the same ranks are separate communicators.
         self._groups: dict[tuple[int, ...] | int, list[str]] = {}
         self._tags = sorted({call.group for call in every if call.word in ("send", "receive")})
         for call in sorted(set(every), key=lambda call: call.group):
             if call.group not in (known := self._groups.setdefault(call.members, [])):
                 known.append(call.group)
-        # Key and place of each call of each kernel of a rank; None: it stays as recorded.
+        # Key and place of each call of each kernel of a rank; None: it keeps its recorded time.
         self.places: dict[int, dict[int, list[tuple[_Key, _Place] | None]]] = {}
         self.keys: dict[int, dict[_Key, dict[_Place, Call]]] = {}
         for number, rank in ranks.items():
@@ -191,7 +191,7 @@ class _Job:
                 if key is None:
                     own[kernel].append(None)
                     continue
-                # Numbers of messages are those of one end.
+                # Numbers of messages are local to one end.
                 which = call.number if isinstance(key, str) else -1
                 place = which, counts[key, which]
                 counts[key, which] += 1
@@ -214,7 +214,7 @@ class _Job:
         return name
 
     def settle(self) -> None:
-        """Find what meets what, for each rank."""
+        """Find the matching calls of each rank."""
         groups: dict[tuple[str, int], _Meeting] = {}
         for rank, own in enumerate(self.recorded):
             found: list[tuple[_Key, _Meeting]] = []
@@ -234,7 +234,7 @@ class _Job:
             for key, meeting in context:
                 if meeting is not None and meeting not in self._agreed:
                     self._agreed[meeting] = self._agreement(key, meeting)
-        # A kernel of several calls is all of them or none.
+        # A kernel of several calls matches completely or not at all.
         changed = True
         while changed:
             changed = False
@@ -256,7 +256,7 @@ class _Job:
         return *ends, tag
 
     def _agreement(self, key: _Key, meeting: _Meeting) -> dict[_Place, int]:
-        """The calls that all sides of a meeting have, and their bytes."""
+        """Return the calls that all sides of a meeting have, and their bytes."""
         assert meeting is not None
         if len(meeting) == 3:
             source, goal, tag = meeting
@@ -270,32 +270,32 @@ class _Job:
         for place in sides[0]:
             calls = [side[place] for side in sides if place in side]
             sizes = {call.nbytes for call in calls}
-            # All-to-alls may have other parts on each rank, of which the largest takes longest.
+            # Parts of an all-to-all may differ between ranks; the largest takes longest.
             same = len(sizes) == 1 or calls[0].word == "all_to_all"
             words = {call.word for call in calls} - {"send", "receive"}
             if len(calls) == len(sides) and len(words) <= 1 and same:
                 agreed[place] = max(sizes)
             elif place[0] < 0:
-                break  # what follows is not of one call either
+                break  # later calls do not match either
         return agreed
 
     def meets(
         self, places: Sequence[tuple[_Key, _Place] | None], meetings: Mapping[_Key, _Meeting]
     ) -> bool:
-        """True if all calls of a kernel meet others."""
+        """Return whether all calls of a kernel match."""
         return all(
             place is not None and place[1] in self._agreed.get(meetings[place[0]], ())
             for place in places
         )
 
     def bytes_of(self, meeting: _Meeting, place: _Place) -> int:
-        """Bytes of what meets."""
+        """Return the bytes of a matched call."""
         return self._agreed[meeting][place]
 
     def starts(self) -> dict[int, float]:
-        """When each recorded rank began, in seconds, if calls that meet end together.
+        """Return the start of each recorded rank in seconds, if matched calls end together.
 
-        Clocks of nodes differ by more than a call takes, and recordings begin when they like.
+        Clocks of nodes differ by more than a call takes, and recordings begin at arbitrary times.
         """
         ends: dict[int, dict[tuple[_Meeting, _Place], float]] = {}
         for number, rank in self.ranks.items():
@@ -330,9 +330,9 @@ def _set_lines(
     model: bool,
     free: bool,
 ) -> tuple[int, int]:
-    """Set the lines of the kernels of a rank that meet others.
+    """Set the lines of the kernels of a rank that match.
 
-    Returns how many keep their times, and how many of these because others have not recorded them.
+    Returns how many keep their times, and how many of these because other ranks lack the call.
     """
     kept = not_met = 0
     for number, kernel in enumerate(rank.kernels):
@@ -350,7 +350,7 @@ def _set_lines(
                 name = key if isinstance(key, str) else f"{key[1]}"
                 tag = f" {key[2]}" if not isinstance(key, str) and key[2] else ""
                 parts.append(f"{call.word} {{stream}} {name} {nbytes}{tag}")
-            # Messages stay in their order, in whichever groups they are.
+            # Messages stay in order, whatever their groups.
             if rank.calls[number][0].word in ("send", "receive"):
                 parts = ["group {stream}", *parts, "end"]
             kernel.line = "\n".join(parts)

@@ -1,4 +1,4 @@
-"""Recorded programs of GPUs: what a host thread launches, and the graph that an importer makes."""
+"""Recorded GPU programs: the launches of a host thread, and the graph that an importer makes."""
 
 from __future__ import annotations
 
@@ -13,26 +13,25 @@ from tisim.errors import InputError
 from tisim.gpu.step_graph import MOST_RANKS, Graph, parse_graph
 
 _T = TypeVar("_T")
-# Microseconds between the end of a kernel and the begin of one that waited for it.
+# Maximum microseconds between the end of a kernel and the begin of one that waited for it.
 _NEAR = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A graph of a recording, and what was recorded.
+    """Graph of a recording, and figures of the recording.
 
     Attributes
     ----------
     file, text, graph
-        What was read, and the graph, as a graph file too.
+        The input, and the graph, also as a graph file.
     seconds
-        From the first launch or kernel to the end of the last kernel; 0 where no dates were
-        recorded.
+        From the first launch or kernel to the end of the last kernel; 0 if no dates were recorded.
     kernels, collectives, kept
-        Kernels and copies, those of them that communicate, and those of them whose times were kept
-        since their sizes or groups are not recorded.
+        Number of kernels and copies, of those that communicate, and of those that kept their times
+        because sizes or groups are not recorded.
     lost
-        What the graph does not hold: how often.
+        Content that the graph lacks, with its number of occurrences.
     """
 
     file: str | Path
@@ -49,13 +48,13 @@ class Recording:
 
 
 def check_ranks(ranks: int, file: str | Path) -> None:
-    """Refuse a number of ranks that a recording cannot have, before anything grows with it."""
+    """Reject an impossible number of ranks before allocating anything of that size."""
     if not 1 <= ranks <= MOST_RANKS:
         raise InputError(f"is of {ranks} ranks; there are 1 to {MOST_RANKS:,}", file=file)
 
 
 def shape_of(members: tuple[int, ...], world: int) -> tuple[int, int] | None:
-    """The size and the stride of a group as a graph file has them; None: it is not so regular."""
+    """Return size and stride of a group for a graph file; None if the group is irregular."""
     if len(members) < 2 or members[-1] >= world:
         return None
     size, first, stride = len(members), members[0], members[1] - members[0]
@@ -72,7 +71,7 @@ def graph_text(
     dtype: str = "",
     blocks: Iterable[tuple[str, Sequence[str]]] = (),
 ) -> str:
-    """A graph file of programs: ``FIRST-LAST`` and the lines of these ranks; blocks by name."""
+    """Return a graph file of programs: ``FIRST-LAST`` and their lines; blocks by name."""
     lines = ["graph 1", f"ranks {ranks}", *([f"dtype {dtype}"] if dtype else [])]
     lines += [f"communicator {name} {size} {step}" for name, (size, step) in communicators.items()]
     for kind, parts in (("block", blocks), ("program", programs)):
@@ -82,7 +81,7 @@ def graph_text(
 
 
 def ranges(values: Sequence[_T]) -> Iterator[tuple[int, int, _T]]:
-    """Places from the first to the last that have the same value, and that."""
+    """Yield the first and last place of each run of equal values, and the value."""
     first = 0
     for place, value in enumerate(values):
         if place + 1 == len(values) or values[place + 1] != value:
@@ -97,9 +96,9 @@ class Launched:
     Attributes
     ----------
     communicates
-        Whether it is NCCL's.
+        Whether it is an NCCL kernel.
     line
-        What stands for it in a graph, with ``{stream}``; None: its recorded time.
+        Its line in a graph, with ``{stream}``; None: its recorded time.
     """
 
     stream: str
@@ -109,14 +108,14 @@ class Launched:
     communicates: bool = False
     line: str | None = None
     waits_for: Launched | None = None
-    number: int = -1  # of the event that says that it has ended
+    number: int = -1  # of the event that marks its end
 
 
 class Program:
-    """The activities of a host thread, by kernels and by waits: date and length.
+    """Activities of a host thread: kernels, and waits with date and length.
 
-    A kernel that began just when one of another stream had ended, later than its own stream and its
-    launch explain, is taken to wait for that one.
+    A kernel that began just after one of another stream had ended, later than its own stream and
+    its launch explain, is assumed to wait for that one.
     """
 
     def __init__(self, kernels: list[Launched], waits: list[tuple[float, float]]) -> None:
@@ -128,7 +127,7 @@ class Program:
 
     @property
     def seconds(self) -> float:
-        """From the first launch to the end of the last kernel."""
+        """Seconds from the first launch to the end of the last kernel."""
         return (max(kernel.end for kernel in self._kernels) - self.begin) * 1e-6
 
     def _find_waits(self) -> None:
@@ -151,10 +150,10 @@ class Program:
                         other.number, number = number, number + 1
 
     def lines(self, start: float = 0.0) -> list[str]:
-        """The lines of a graph file, if the host thread begins after so many seconds."""
+        """Return the lines of a graph file; the host thread begins after `start` seconds."""
         streams = sorted({kernel.stream for kernel in self._kernels})
         lines = [f"host {start:.9g}"] if start > 0 else []
-        host = self.begin  # the date of the host thread
+        host = self.begin  # date of the host thread
         waits = iter([*self._waits, (float("inf"), 0.0)])
         wait, length = next(waits)
         for kernel in self._kernels:

@@ -1,4 +1,4 @@
-"""Executing a graph on a machine: equal GPUs once, each kernel and collective in its time."""
+"""Execute a graph on a machine: identical GPUs once, each kernel and collective with its time."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from tisim.gpu.step_traffic import (
 if TYPE_CHECKING:
     from tisim.gpu.step_machine import Meeting, StepMachine
 
-# Kinds of nodes, as the core numbers them.
+# Kinds of nodes, in the core's numbering.
 _KINDS = ("compute", "meet", "record", "wait", "host", "synchronize", "repeat", "delay")
-# Lines of the programs of all GPUs that differ.
+# Maximum number of lines of the programs of all distinct GPUs.
 _MOST_ROWS = 10_000_000
-# Events between two looks at the clock and for Ctrl-C.
+# Events between two checks of the clock and for Ctrl-C.
 _EVENTS = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """When each GPU has ended, and what it did until then.
+    """End of each GPU, and its activity until then.
 
     Attributes
     ----------
     seconds
-        The time of the step.
+        Duration of the step.
     lane_of
         By rank: its lane; ranks of a lane do the same at the same time.
     first_ranks
@@ -52,9 +52,9 @@ class StepResult:
     occupations
         By lane: seconds of each of `OCCUPATIONS`, until the end of the step.
     launched
-        Nodes that were executed, those of a lane once.
+        Number of executed nodes; those of a lane count once.
     spans
-        What was logged.
+        Logged activities.
     """
 
     seconds: float
@@ -71,7 +71,7 @@ class StepResult:
 
     @property
     def mean_occupations(self) -> npt.NDArray[np.float64]:
-        """Seconds of each of `OCCUPATIONS`, the mean over ranks."""
+        """Seconds of each of `OCCUPATIONS`, averaged over ranks."""
         return np.average(self.occupations, axis=0, weights=self.ranks_of_lane)
 
 
@@ -88,18 +88,18 @@ def run_step(
     Parameters
     ----------
     logs
-        Keep when each node began and ended.
+        Record when each node began and ended.
     merge
-        Execute ranks once that do the same at the same time; the result is the same without.
+        Execute ranks that do the same at the same time only once; this does not change the result.
     progress
-        Is told the simulated time now and then.
+        Called with the simulated time from time to time.
 
     Raises
     ------
     InputError
-        Where communication does not fit together.
+        If communication does not match.
     SimulationError
-        Where GPUs wait for each other in a circle.
+        If GPUs deadlock.
     """
     if not graph.programs:
         raise InputError(
@@ -141,12 +141,12 @@ def _members(graph: Graph, name: str, rank: int) -> range:
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """A link that a meeting loads, with so many times its channels.
+    """A link that a meeting loads, with a multiple of its channels.
 
     Attributes
     ----------
     pattern
-        Of calls that load it; empty: all load it, and None: it is NVLinks.
+        Pattern of the calls that load it; empty: all calls, and None: NVLinks.
     """
 
     link: int
@@ -160,12 +160,12 @@ class _Use:
 
 
 class Tables:
-    """A graph as the core takes it: a program for each lane, with times in place of work."""
+    """A graph in the core's form: a program for each lane, with times in place of work."""
 
     def __init__(self, graph: Graph, machine: StepMachine, lane_of: Colours) -> None:
         self.graph, self.machine, self.lane_of = graph, machine, lane_of
         self.rows: list[tuple[int, int, int, int, float, float]] = []
-        self.nodes: list[Node] = []  # beside `rows`
+        self.nodes: list[Node] = []  # parallel to `rows`
         self.block_ends: list[int] = []
         self.lane_blocks: list[int] = []
         self.block_numbers: list[dict[str, int]] = []  # of each lane
@@ -282,7 +282,7 @@ class Tables:
         if key not in self.meetings:
             self.meetings[key] = len(self.parties)
             self.parties.append(parties)
-            # Two links a lane: its NVLinks out, and in.
+            # Two links per lane: NVLinks outgoing and incoming.
             ways = [2 * lane for lane in senders] + [2 * lane + 1 for lane in receivers]
             self.uses.append([_Use(link, None, 1.0) for link in ways])
         return self.meetings[key]
@@ -296,7 +296,7 @@ class Tables:
     def share_links(
         self, traffic: Traffic, loads: Iterable[tuple[MeetingKey, int, str, float]]
     ) -> None:
-        """Say which links meetings load."""
+        """Set the links that meetings load."""
         machine = self.machine
         self.links = [machine.within_rate] * (2 * len(self.first_rank))
         numbers = self.link_numbers
@@ -314,11 +314,11 @@ class Tables:
     def call_rows(
         self, *, beside_others: bool = False
     ) -> tuple[list[tuple[float, ...]], list[list[tuple[int, float]]]]:
-        """Calls as the core takes them, and of each the links and channels there.
+        """Return calls in the core's form, and the links and channels of each.
 
-        A link stays only if more than one meeting loads it: what equal groups do to each other is
-        known beforehand, and bounds the rate of a call. With `beside_others` something else may
-        load any link: all stay, under their numbers.
+        A link is kept only if more than one meeting loads it: the effect of equal groups on each
+        other is known in advance, and bounds the rate of a call. With `beside_others`, other
+        traffic may load any link: all links are kept, under their numbers.
         """
         users: dict[int, set[int]] = {}
         for (_, _, meeting), call in self.calls.items():

@@ -1,7 +1,7 @@
-"""Steps as run files, which the viewer shows: a lane a GPU, and below it one for each stream.
+"""Steps as run files for the viewer: a lane per GPU, and below it one for each stream.
 
-A GPU computes while any of its kernels runs; what is left of communication is exposed (transfer),
-and of both waiting for peers and nothing (sleep), its bubbles.
+A GPU computes while any of its kernels runs; remaining communication is exposed (transfer); waiting
+for peers and idle time (sleep) are its bubbles.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tisim.gpu.step_machine import StepMachine
     from tisim.gpu.step_run import StepResult
 
-# Kinds of actions of MPI that do what communication of a graph does.
+# MPI actions that correspond to the communication of a graph.
 _KINDS = {
     "all_reduce": "allreduce",
     "all_gather": "allgather",
@@ -37,15 +37,16 @@ _KINDS = {
     "receive": "recv",
 }
 _WAITS, _SLEEPS = "wait at N x N", "sleep"
-# States of a lane, the first that holds; a kernel comes before communication.
+# States of a lane, highest priority first; kernels come before communication.
 _STATES = ("compute", "transfer", _WAITS)
-# Parts of the critical path that are named.
+# Number of parts of the critical path that are named.
 _PARTS = 5
 
 
 def step_sentences(graph: Graph, machine: StepMachine, result: StepResult) -> list[str]:
-    """The occupation of GPUs, the critical path and the gains of better machines, in sentences with
-    ``**`` around what matters most; of a step that was executed with ``logs=True``.
+    """Return sentences on the occupation of GPUs, the critical path and gains of better machines.
+
+    The most important parts are marked with ``**``; the step was executed with ``logs=True``.
     """
     total = max(result.seconds, 1e-300)
 
@@ -113,7 +114,7 @@ def write_step_run(
 
 
 def state_rows(lanes: list[list[Span]], end: float, first: int = 0) -> bytes:
-    """Activities of lanes until the end, as rows of a run file; their ranks begin at `first`."""
+    """Return the activities of lanes as rows of a run file; their ranks begin at `first`."""
     rows = [_rows(first + number, spans, end) for number, spans in enumerate(lanes)]
     states = np.zeros(sum(map(len, rows)), row_types()["states"])
     np.concatenate(rows, out=states)
@@ -121,14 +122,14 @@ def state_rows(lanes: list[list[Span]], end: float, first: int = 0) -> bytes:
 
 
 def _rows(lane: int, spans: list[Span], end: float) -> npt.NDArray[np.void]:
-    """The time of a lane without gaps: each part is in the first of `_STATES` that holds."""
+    """Return the time of a lane without gaps: each part has the first applicable of `_STATES`."""
     counts = np.array(list(changes_of(spans)) or [(0.0, 0, 0, 0, 0)])
     counts = np.concatenate((counts, [(0.0, 0, 0, 0, 0)]))
     counts = counts[np.argsort(counts[:, 0], kind="stable")]
     dates, under_way = counts[:, 0], np.cumsum(counts[:, 1:4], axis=0) > 0
     begins, ends = dates, np.append(dates[1:], end)
     state = np.where(under_way.any(axis=1), under_way.argmax(axis=1), len(_STATES))
-    # The last to begin is named.
+    # The last activity to begin is named.
     began = np.where(counts[:, 4] > 0, np.arange(len(counts)), 0)
     node = np.maximum.accumulate(began)
     numbers = [STATES.index(name) for name in (*_STATES, _SLEEPS)]
@@ -144,7 +145,7 @@ def _rows(lane: int, spans: list[Span], end: float) -> npt.NDArray[np.void]:
     rows["kind"] = [named.get(int(line), idle) for line in rows["line"]]
     takes_time = rows["end"] > rows["start"]
     rows, node = rows[takes_time], node[takes_time]
-    # A state goes on until another one, or a node, begins.
+    # A state continues until another one, or a node, begins.
     changes = (rows["state"][1:] != rows["state"][:-1]) | (node[1:] != node[:-1])
     first = np.flatnonzero(np.append(True, changes))
     parts = rows[first]

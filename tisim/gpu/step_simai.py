@@ -1,9 +1,9 @@
-"""Tables of layers of SimAI and AICB as graphs: a step with its collectives.
+"""Layer tables of SimAI and AICB as graphs: a step with its collectives.
 
-As SimAI does it (``HYBRID_TRANSFORMER_FWD_IN_BCKWD``): forwards, the collective of a layer follows
-its computation. Backwards, from the last layer on, the collective of the inputs' gradient goes
-beside the computation of the weights', and whatever comes next waits for it; that of the weights'
-gradient goes beside everything after it.
+Following SimAI (``HYBRID_TRANSFORMER_FWD_IN_BCKWD``): forward, the collective of a layer follows
+its computation. Backward, from the last layer on, the collective of the input gradient overlaps the
+computation of the weight gradient, and the next operation waits for it; that of the weight gradient
+overlaps everything after it.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _WORDS = {
     "ALLTOALL": "all_to_all",
     "BROADCAST": "broadcast",
 }
-# Columns: name, dependency; time, collective and bytes three times; time of the update.
+# Columns: name, dependency; three times time, collective and bytes; time of the update.
 _COLUMNS = 12
 
 
 def is_simai(path: str | Path) -> bool:
-    """True if a file begins as SimAI's tables of transformers do."""
+    """Return whether a file begins like SimAI's tables of transformers."""
     return head_of(path).lstrip().startswith(_KIND.encode())
 
 
 def read_simai(path: str | Path, *, ranks: int | None = None) -> Recording:
-    """Read a table. `ranks`: GPUs, if the table does not say it (``all_gpus``).
+    """Read a table. `ranks`: number of GPUs, if the table lacks it (``all_gpus``).
 
     Raises
     ------
@@ -75,7 +75,7 @@ class _Table:
             raise self.fail(
                 f"{copies} copies are not a whole number of groups of {experts} experts", 1
             )
-        # Ranks of a layer are neighbours, then come copies, then stages.
+        # Ranks of a layer are neighbours, followed by copies, then stages.
         self.groups = {
             "tp": (tensor, 1),
             "dp": (copies, tensor),
@@ -96,7 +96,7 @@ class _Table:
         return int(text)
 
     def text(self) -> str:
-        """The graph file."""
+        """Return the graph file."""
         count = self.whole(self.rows[1].strip(), 2) if len(self.rows) > 1 else 0
         layers = self.rows[2 : 2 + count]
         if not count or len(layers) < count:

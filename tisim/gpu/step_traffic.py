@@ -1,8 +1,8 @@
-"""The load of links between nodes, and GPUs that do the same at the same time.
+"""Load of links between nodes, and detection of GPUs that do the same at the same time.
 
-Nodes that share their first switches reach the others over the cables up of these switches and
-down to them, which are one link in each direction. What crosses them depends on which nodes of a
-group send to which.
+Nodes that share their first switches reach the others over the uplinks and downlinks of these
+switches, which are one link in each direction. Their traffic depends on which nodes of a group send
+to which.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ Colours = npt.NDArray[np.int64]
 #: the tag of a message and the lanes of its ends.
 MeetingKey = tuple[str | int, ...]
 _Bits = npt.NDArray[np.uint64]
-#: Communication patterns among the nodes of a group, in their order: each node sends to the next
-#: one, the last to the first; along NCCL's two binary trees; as PAT does; each to all others; each
-#: to the switches, which reduce.
+#: Communication patterns among the nodes of a group, in order: each node sends to the next one, the
+#: last to the first; along NCCL's two binary trees; as in PAT; each to all others; each to the
+#: switches, which reduce.
 PATTERNS: Final = ("ring", "tree", "pat", "all", "sharp")
-#: Patterns that the collectives of graph files may have.
+#: Possible patterns of the collectives of graph files.
 PATTERNS_OF: Final = {
     "all_reduce": ("ring", "tree", "sharp"),
     "all_gather": ("ring", "pat", "sharp"),
@@ -43,7 +43,7 @@ _Edges = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.floa
 
 
 def nodes_of(graph: Graph, nodes: list[Node], seen: dict[str, None]) -> list[Node]:
-    """All nodes of a program and of its blocks, each once; adds the blocks to `seen`."""
+    """Return all nodes of a program and of its blocks, each once; adds the blocks to `seen`."""
     found = list(nodes)
     for node in nodes:
         if node.word == "do" and node.name not in seen:
@@ -53,14 +53,14 @@ def nodes_of(graph: Graph, nodes: list[Node], seen: dict[str, None]) -> list[Nod
 
 
 class _Loads(NamedTuple):
-    """The load of links: groups or messages, by their numbers, and links, a row for each use.
+    """Load of links: numbers of groups or messages, and of links, one row per use.
 
     Attributes
     ----------
     pattern
-        A row's calls: the number in `PATTERNS`, or -1, all.
+        Calls of a row: the number in `PATTERNS`, or -1 for all.
     times
-        Of the channels that a call has on the interfaces that it loads most.
+        Multiple of the channels that a call has on its most loaded interfaces.
     """
 
     who: Colours
@@ -69,13 +69,13 @@ class _Loads(NamedTuple):
     times: npt.NDArray[np.float64]
 
     def on(self, selected: npt.NDArray[np.bool_]) -> _Loads:
-        """The rows of some links."""
+        """Return the rows of the selected links."""
         rows = selected[self.link]
         return _Loads(self.who[rows], self.link[rows], self.pattern[rows], self.times[rows])
 
     @property
     def marks(self) -> _Bits:
-        """Marks that tell apart uses of one link by one group."""
+        """Marks that distinguish uses of a link by a group."""
         return _mixed(self.times.view(np.uint64)) + self.pattern.astype(np.uint64)
 
 
@@ -92,7 +92,7 @@ class _Groups:
     members, inside
         By group and place: the rank, and whether it exists.
     loads
-        The links of groups on several nodes.
+        Links of groups that span several nodes.
     """
 
     name: str
@@ -105,7 +105,7 @@ class _Groups:
 
 @dataclass(frozen=True, slots=True)
 class _Messages:
-    """Messages to other nodes of one offset and tag, and their links."""
+    """Messages to other nodes with the same offset and tag, and their links."""
 
     name: tuple[int, ...]
     senders: Colours
@@ -114,14 +114,14 @@ class _Messages:
 
 
 class Calls(NamedTuple):
-    """Pairs that communicate in a graph, without their order: first and last ranks of programs.
+    """Pairs that communicate in a graph, regardless of order.
 
     Attributes
     ----------
     programs
-        Those of each program.
+        First and last rank of each program.
     groups
-        Of each communicator: name, size, stride, its words, and the programs that call it.
+        By communicator: name, size, stride, its words, and the programs that call it.
     peers
         ``send`` or ``receive``, offset and tag, and the programs that do it.
     """
@@ -133,7 +133,7 @@ class Calls(NamedTuple):
 
 
 def calls_of(graph: Graph) -> Calls:
-    """The calls of all programs of a graph."""
+    """Return the calls of all programs of a graph."""
     words: dict[str, dict[str, None]] = {}
     users: dict[str, dict[int, None]] = {}
     peers: dict[tuple[str, tuple[int, ...]], dict[int, None]] = {}
@@ -157,7 +157,7 @@ def calls_of(graph: Graph) -> Calls:
 
 
 class Nodes(NamedTuple):
-    """The nodes of a machine, as far as links between them go."""
+    """Properties of a machine that determine the links between its nodes."""
 
     nodes: int
     gpus: int
@@ -168,15 +168,15 @@ class Nodes(NamedTuple):
 
 
 def nodes_and_links(machine: Machine) -> Nodes:
-    """The properties of a machine that its links between nodes depend on."""
+    """Return the properties of a machine that determine the links between its nodes."""
     return Nodes(*(getattr(machine, name) for name in Nodes._fields))
 
 
 class Traffic:
-    """The communication of a graph on a machine.
+    """Communication of a graph on a machine.
 
-    Links are numbered: interfaces out of nodes, into nodes, and then, if cables up from first
-    switches carry less than the interfaces there, these cables up and down.
+    Links are numbered: interfaces out of nodes, into nodes, and then, if uplinks of first switches
+    are slower than the interfaces below, these uplinks and downlinks.
     """
 
     def __init__(self, calls: Calls, machine: Nodes) -> None:
@@ -200,7 +200,7 @@ class Traffic:
             self._groups(name, size, stride, self._users(programs), words)
             for name, size, stride, words, programs in calls.groups
         ]
-        # The peer of a rank that sends or receives.
+        # The peer of each rank that sends or receives.
         self.peers = []
         self.messages = []
         for word, name, programs in calls.peers:
@@ -212,11 +212,11 @@ class Traffic:
                 self.messages.append(self._messages(name, ranks[far], peer[far]))
 
     def _users(self, programs: Sequence[int]) -> npt.NDArray[np.bool_]:
-        """By rank: whether it has one of these programs."""
+        """Return, by rank, whether it has one of these programs."""
         return np.isin(self.programs, programs)
 
     def is_uplink(self, link: int) -> bool:
-        """True if a link is of cables between switches, not an interface."""
+        """Return whether a link connects switches, as opposed to an interface."""
         return link >= 2 * self.interfaces
 
     def _messages(self, name: tuple[int, ...], senders: Colours, receivers: Colours) -> _Messages:
@@ -258,7 +258,7 @@ class Traffic:
     def _loads(
         self, members: Colours, inside: npt.NDArray[np.bool_], patterns: list[str]
     ) -> _Loads:
-        """See `_Groups`: a group sends as much from all nodes, and from all interfaces of one."""
+        """See `_Groups`: a group sends equally from all nodes, and all interfaces of a node."""
         groups = np.broadcast_to(np.arange(len(members))[:, None], members.shape)[inside]
         places = np.unique(groups * self.interfaces + self.interface_of[members[inside]])
         group, interface = np.divmod(places, self.interfaces)
@@ -280,7 +280,7 @@ class Traffic:
     def _crossing(
         self, on_node: Colours, fewest: Colours, patterns: list[str]
     ) -> list[tuple[Colours, Colours, Colours, npt.NDArray[np.float64]]]:
-        """Rows of cables between switches; `on_node`: groups and their nodes, in order."""
+        """Return rows of links between switches; `on_node`: groups and their nodes, in order."""
         group, node = np.divmod(on_node, self.nodes)
         numbers, firsts = np.unique(group, return_index=True)
         known: dict[tuple[str, tuple[int, ...]], dict[int, tuple[float, float]]] = {}
@@ -302,16 +302,16 @@ class Traffic:
         return [(groups, links, kinds, often)]
 
     def equal_ranks(self) -> Colours:
-        """Number ranks such that those with a number do the same at the same time.
+        """Number ranks such that ranks with the same number do the same at the same time.
 
-        They have the same program; their groups lie on nodes in the same way, have members of the
-        same numbers, and load interfaces that groups of the same numbers load; and so have their
-        peers. The coarsest such numbering is found by refinement. Shares of links, which are
-        max-min fair, are then the same for all groups of a kind.
+        They have the same program; their groups are placed on nodes in the same way, have members
+        of the same numbers, and load interfaces that groups of the same numbers load; and likewise
+        their peers. The coarsest such numbering is found by refinement. Max-min fair shares of
+        links are then the same for all groups of a kind.
         """
         colour = self.programs
         for groups in self.groups:
-            # A group's shape: how many of it are on each of its nodes.
+            # Shape of a group: number of its members on each of its nodes.
             nodes = self.node_of[groups.members]
             shape = np.where(groups.inside, nodes - nodes[:, :1], -1)
             _, shape_of = np.unique(shape, axis=0, return_inverse=True)
@@ -347,7 +347,7 @@ class Traffic:
         return finer
 
     def _sums(self, own: _Bits) -> tuple[list[_Bits], _Bits]:
-        """The parts of each group, and the load of each link."""
+        """Return the parts of each group, and the load of each link."""
         loads = np.zeros(self.links, np.uint64)
         sums = []
         for number, groups in enumerate(self.groups):
@@ -363,9 +363,9 @@ class Traffic:
     def loads(
         self, lane_of: Colours, *, merge: bool
     ) -> Iterator[tuple[MeetingKey, int, str, float]]:
-        """The load of links: groups by lanes, the link, the pattern (empty: all), how often.
+        """Yield the load of links: groups by lanes, link, pattern (empty: all), multiple.
 
-        With `merge`, only one link is given of those that the same groups load in the same way.
+        With `merge`, only one of the links that the same groups load in the same way is returned.
         """
         selected = np.ones(self.links, bool)
         if merge:
@@ -385,12 +385,12 @@ class Traffic:
                 yield (*message.name, *(int(lane_of[end]) for end in ends)), int(link), "", 1.0
 
 
-# Layouts that differ in their schedules and micro-batches alone have the same links.
+# Layouts that differ only in schedule and micro-batches have the same links.
 @lru_cache(maxsize=2)
 def equal_ranks_and_loads(
     calls: Calls, machine: Nodes
 ) -> tuple[Traffic, Colours, list[tuple[MeetingKey, int, str, float]]]:
-    """The communication, `Traffic.equal_ranks`, and the loads of links of each kind."""
+    """Return the communication, `Traffic.equal_ranks`, and the loads of links of each kind."""
     traffic = Traffic(calls, machine)
     lane_of = traffic.equal_ranks()
     lane_of.setflags(write=False)
@@ -398,9 +398,9 @@ def equal_ranks_and_loads(
 
 
 def _mixed(values: npt.NDArray[np.integer]) -> _Bits:
-    """Numbers that differ for values that differ, and whose sums do for other sets of values.
+    """Hash numbers such that distinct values, and sums of distinct sets of values, differ.
 
-    The function is that of the generator SplitMix64.
+    The function is that of the SplitMix64 generator.
     """
     mixed = values.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ mixed >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
@@ -416,20 +416,20 @@ def _joined(first: Colours, second: npt.NDArray[np.generic]) -> Colours:
 
 
 def crossings(pattern: str, switches: tuple[int, ...]) -> dict[int, tuple[float, float]]:
-    """The traffic from the first switches of a group's nodes to others, and from others to them.
+    """Return the traffic from the first switches of a group's nodes to others, and back.
 
     Parameters
     ----------
     pattern
         One of `PATTERNS`.
     switches
-        By node of the group, in order: the number of its first switches.
+        By node of the group, in order: number of its first switches.
 
     Returns
     -------
     dict
-        By number of switches: out and in, as multiples of what the interfaces of a node carry that
-        carries the most.
+        By number of switches: outgoing and incoming, as multiples of what the interfaces of the
+        busiest node carry.
     """
     of_node = np.array(switches)
     found: dict[int, tuple[float, float]] = {}
@@ -439,7 +439,7 @@ def crossings(pattern: str, switches: tuple[int, ...]) -> dict[int, tuple[float,
             part = count * (len(switches) - count) / (len(switches) - 1)
             found[number] = part, part
     elif pattern == "sharp":
-        # Switches that reduce send one sum up, and copy what comes down.
+        # Reducing switches send one sum up, and copy what comes down.
         elsewhere = 1.0 if len(set(switches)) > 1 else 0.0
         found = dict.fromkeys(switches, (elsewhere, elsewhere))
     else:
@@ -454,12 +454,12 @@ def crossings(pattern: str, switches: tuple[int, ...]) -> dict[int, tuple[float,
 
 @lru_cache(maxsize=256)
 def _edges(pattern: str, nodes: int) -> _Edges:
-    """Senders, receivers, and the part of its bytes that the busiest node sends this way."""
+    """Return senders, receivers, and the fraction of the busiest node's bytes on each edge."""
     numbers = np.arange(nodes)
     if pattern == "ring":
         return numbers, (numbers + 1) % nodes, np.ones(nodes)
     if pattern == "pat":
-        # A part for each distance from its owner, in steps whose lengths are its bits.
+        # A part for each distance from its owner, in steps given by the bits of the distance.
         steps = numbers[1:] & -numbers[1:]
         senders = np.tile(numbers, nodes.bit_length())
         lengths = np.repeat(1 << np.arange(nodes.bit_length()), nodes)

@@ -1,10 +1,10 @@
-"""From measured times to the parameters of a platform.
+"""Derive the parameters of a platform from measured times.
 
-`calibrate` does all of it; each of its steps can be used alone: `read_measurements` gives a frame,
-`Measurements.curve` the median times of an operation, `fit_piecewise` lines between breakpoints,
-`fit_overheads` and `fit_transfer` what goes into ``smpi/os`` and its kin and into the factors,
-`measure_contention` the limiter, `calibrate_cpu` the speed of hosts. Names are loaded when they
-are first used.
+`calibrate` does all of it; each of its steps can be used alone: `read_measurements` returns a
+frame, `Measurements.curve` the median times of an operation, `fit_piecewise` lines between
+breakpoints, `fit_overheads` and `fit_transfer` the values of ``smpi/os`` and its kin and the
+factors, `measure_contention` the limiter, `calibrate_cpu` the speed of hosts. Names are loaded on
+first use.
 """
 
 from __future__ import annotations
