@@ -1,4 +1,4 @@
-"""Warnings about calibrations that are worse than they seem, from experience."""
+"""Warnings about unreliable calibrations, based on experience."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 _FEW_POINTS = 5
 _LARGE_RESIDUAL = 0.10
-# A network that reaches so many times its nominal bandwidth, or so small a part, has another one.
+# Factor between nominal and achieved bandwidth beyond which the nominal one is another network's.
 _IMPLAUSIBLE = 3.0
-# Ping-pongs this many times shorter than others of their size took another way...
+# Ping-pongs shorter than others of their size by this factor took another path...
 _SHORTER = 3.0
-# ... if they are this part of all.
+# ... if they are at least this fraction of all.
 _NOTABLE_PART = 0.10
-# A simulated call that is this far off, in the median of its segment.
+# Error of a simulated call, as a median over its segment, that is worth a warning.
 _LARGE_ERROR = 0.15
 _SHOWN_SIZES = 8
-# Both directions together reach so many times the bandwidth of one: there is no bottleneck.
+# Ratio of the bandwidth of both directions to that of one above which there is no bottleneck.
 _NEARLY_TWICE = 1.9
-# Medians are known within this part of them unless something else disturbs the measurements.
+# Relative precision of medians unless something else disturbs the measurements.
 _DISTURBED = 0.1
-# Messages in bytes that idling delays notably.
+# Largest message in bytes that idling delays notably.
 _SMALL = 4096
 _NAMES = {
     "pingpong": "ping-pong",
@@ -42,9 +42,9 @@ _NAMES = {
 
 
 def advise(calibration: Calibration) -> tuple[str, ...]:
-    """Everything that the user should know before trusting a calibration.
+    """Return everything that the user should know before trusting a calibration.
 
-    Of one that is not to be trusted, nothing else is worth knowing.
+    If the measurements were disturbed, other warnings are omitted.
     """
     return tuple(_disturbed(calibration)) or (
         *calibration.measurements.remarks,
@@ -108,7 +108,7 @@ def _segments(calibration: Calibration) -> Iterator[str]:
 
 
 def _intra_node(calibration: Calibration) -> Iterator[str]:
-    """Two populations of ping-pongs, or ones that are faster than the wire."""
+    """Two populations of ping-pongs, or ping-pongs faster than the wire."""
     frame = calibration.measurements.frame
     rows = frame[frame["operation"] == "pingpong"]
     nbytes = rows["bytes"].to_numpy(dtype=np.float64)
@@ -133,7 +133,7 @@ def _intra_node(calibration: Calibration) -> Iterator[str]:
 
 
 def _overheads(calibration: Calibration) -> Iterator[str]:
-    """Overheads that gave way to what ping-pongs and streams take."""
+    """Overheads that were reduced to fit into ping-pongs and streams."""
     overheads = calibration.overheads
     curve = calibration.measurements.curve("pingpong")
     alone = replace(overheads, send_in_messages=None, recv_in_messages=None)
@@ -167,7 +167,7 @@ def _overheads(calibration: Calibration) -> Iterator[str]:
 
 
 def _zero_latencies(calibration: Calibration) -> Iterator[str]:
-    """Classes of sizes that cross the network at once."""
+    """Classes of sizes with zero latency."""
     segments = calibration.transfer.segments
     zero = [
         f"{segment.first} to {segment.last}"
@@ -182,7 +182,7 @@ def _zero_latencies(calibration: Calibration) -> Iterator[str]:
 
 
 def _simulated(calibration: Calibration) -> Iterator[str]:
-    """Calls that the simulator gets wrong with these parameters."""
+    """Calls whose simulation misses the measurements with these parameters."""
     failing = calibration.failing()
     if len(failing):
         sizes = ", ".join(str(size) for size in failing["bytes"][:_SHOWN_SIZES])
@@ -207,7 +207,7 @@ def _simulated(calibration: Calibration) -> Iterator[str]:
 
 
 def _disturbed(calibration: Calibration) -> Iterator[str]:
-    """A machine or network that others used at the same time."""
+    """A machine or network with other load during the measurements."""
     curve = calibration.measurements.curve("pingpong")
     intervals = curve.intervals[np.isfinite(curve.intervals)]
     if len(intervals) and np.median(intervals) > _DISTURBED:
@@ -219,7 +219,7 @@ def _disturbed(calibration: Calibration) -> Iterator[str]:
 
 
 def _unknown_medians(calibration: Calibration) -> Iterator[str]:
-    """Times that were repeated, but not often enough."""
+    """Times that were not repeated often enough."""
     curve = calibration.measurements.curve("pingpong")
     known = curve.is_well_known
     if curve.counts.max() > 1 and not known.all():
@@ -230,7 +230,7 @@ def _unknown_medians(calibration: Calibration) -> Iterator[str]:
 
 
 def _nominal(calibration: Calibration) -> Iterator[str]:
-    """A nominal bandwidth that can hardly be that of the network that was measured."""
+    """A nominal bandwidth that is implausible for the measured network."""
     curve, nominal = calibration.measurements.curve("pingpong"), calibration.route.bandwidth
     half = int(np.searchsorted(curve.nbytes, curve.nbytes[-1] / 2))
     half = min(half, len(curve.nbytes) - 2)
@@ -280,7 +280,7 @@ def _contention(calibration: Calibration) -> Iterator[str]:
 
 
 def _patterns(contention: Contention) -> Iterator[str]:
-    """Findings that are not as the model has it, or could not be told."""
+    """Findings that contradict the model, or that the measurements cannot decide."""
     if contention.shift is None and contention.ratio < _NEARLY_TWICE:
         yield (
             "both directions were measured between two hosts alone, which may wait for one "
@@ -324,7 +324,7 @@ def _idle(calibration: Calibration) -> Iterator[str]:
 
 
 def _polling(calibration: Calibration) -> Iterator[str]:
-    """Calls whose default costs are far from those of any library."""
+    """Polling calls that were not measured, whose default costs are far from any library's."""
     measured = {*calibration.measurements.frame["operation"]}
     missing = [
         (f"MPI_{name.title()}", f"smpi/{name}")
@@ -341,7 +341,7 @@ def _polling(calibration: Calibration) -> Iterator[str]:
 
 
 def _bandwidth(calibration: Calibration) -> Iterator[str]:
-    """True if transfers in one direction reach what large ping-pongs promise."""
+    """Transfers in one direction whose bandwidth differs from that of large ping-pongs."""
     frame = calibration.measurements.frame
     rows = frame[(frame["operation"] == "transfer") & (frame["directions"] == 1)]
     rows = rows[(rows["bytes"] == rows["bytes"].max()) & (rows["pairs"] == 1)]

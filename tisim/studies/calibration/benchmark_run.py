@@ -1,4 +1,4 @@
-"""The small MPI program that measures what calibration needs: what it prints becomes a file."""
+"""Run the MPI benchmark that measures the input of a calibration, and save its output."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from tisim.support.mpi import (
     stop,
 )
 
-#: Is told the seconds since the start and how many times were measured.
+#: Callback with the seconds since the start and the number of measured times.
 MeasuringProgress = Callable[[float, int], None]
 
-# Ranks, where the command does not say how many.
+# Number of ranks if the command does not specify it.
 _RANKS = 2
 _INTERVAL = 0.2
 _LAST_LINE = b"# end"
@@ -42,19 +42,19 @@ A comment at the top of benchmark.c says more.
 """
 
 
-# The parts of the program, each of which uses those before it. It is printed as one file, so that
-# one command compiles it.
+# Parts of the program; each uses those before it. They are printed as one file, so that one command
+# compiles it.
 _PARTS = ("messages.c", "patterns.c", "network.c", "main.c")
 
 
 def benchmark_source() -> str:
-    """C source of the benchmark; a comment at its top says how to compile and run it."""
+    """Return the C source of the benchmark; its top comment explains how to compile and run it."""
     folder = files("tisim.studies.calibration").joinpath("program")
     return "\n".join(folder.joinpath(part).read_text(encoding="utf-8") for part in _PARTS)
 
 
 def benchmark_code() -> SourceCode:
-    """The benchmark's source, and how it is compiled."""
+    """Return the benchmark's source, and how it is compiled."""
     return SourceCode(
         name="benchmark",
         product="benchmark",
@@ -67,22 +67,21 @@ def benchmark_code() -> SourceCode:
 
 @dataclass(frozen=True)
 class BenchmarkSize:
-    """How much is measured."""
+    """Extent of the measurements."""
 
     largest: int = 1 << 22  # bytes of the largest message
-    sizes: int = 100  # how many sizes up to it
-    repetitions: int = 10  # how often each, at least
-    # How long sizes are repeated until their medians are known, at most. A few more measurements
-    # follow.
+    sizes: int = 100  # number of sizes up to it
+    repetitions: int = 10  # minimum number of repetitions of each
+    # Maximum time of repeating sizes until their medians are known. A few more measurements follow.
     seconds: int = 300
 
     @property
     def time_limit(self) -> float:
-        """Seconds after which the ranks are stopped."""
+        """Seconds after which the ranks are killed."""
         return 2.0 * self.seconds + 60
 
     def words(self) -> list[str]:
-        """The arguments of the program."""
+        """Return the arguments of the program."""
         return [
             str(number) for number in (self.largest, self.sizes, self.repetitions, self.seconds)
         ]
@@ -90,11 +89,11 @@ class BenchmarkSize:
 
 @dataclass(frozen=True)
 class BenchmarkRun:
-    """The measurements of a run of the benchmark."""
+    """Outcome of a run of the benchmark."""
 
-    times: int  # so many times
-    ended: bool  # whether all was measured, or it was stopped at the time limit
-    finalized: bool = True  # whether the ranks ended then, or had to be stopped in MPI_Finalize
+    times: int  # number of measured times
+    ended: bool  # whether all was measured before the time limit
+    finalized: bool = True  # whether the ranks then ended, or had to be killed in MPI_Finalize
 
 
 def run_benchmark(
@@ -105,13 +104,13 @@ def run_benchmark(
     compiler: str | None = None,
     progress: MeasuringProgress | None = None,
 ) -> BenchmarkRun:
-    """Compile the benchmark, run it, and write what it has measured.
+    """Compile the benchmark, run it, and write its measurements.
 
-    `command` is what starts ranks, such as ``["mpirun", "-n", "4", "--host", "a,b,c,d"]``; the
-    program is added, and ``-n 2`` where the number of ranks is missing. `output` is a CSV file for
-    `read_measurements`, `compiler` by default ``$MPICC`` or ``mpicc``. What was measured until the
-    time limit is kept. Raises `InputError` if it cannot be compiled or started, or when the file
-    cannot be written, `ExecutionError` if it fails or measures nothing in time.
+    `command` starts ranks, such as ``["mpirun", "-n", "4", "--host", "a,b,c,d"]``; the program is
+    added, and ``-n 2`` if the number of ranks is missing. `output` is a CSV file for
+    `read_measurements`, `compiler` by default ``$MPICC`` or ``mpicc``. Measurements before the time
+    limit are kept. Raises `InputError` if it cannot be compiled or started, or the file cannot be
+    written, `ExecutionError` if it fails or measures nothing in time.
     """
     size = size or BenchmarkSize()
     library = find_library(compiler_of_user(compiler), "benchmark")
@@ -135,7 +134,7 @@ def _run(
 ) -> BenchmarkRun:
     begin = time.monotonic()
     rows, cut, stopped = 0, b"", False
-    complete = None  # when it said that it has measured all
+    complete = None  # when it reported that all is measured
     with subprocess.Popen(
         words,
         stdin=subprocess.DEVNULL,
@@ -150,7 +149,7 @@ def _run(
             while not (ended or stopped):
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(_INTERVAL)
-                ended = process.returncode is not None  # what it has printed is there then
+                ended = process.returncode is not None  # its output is complete then
                 while data := process.stdout.read(1 << 16):
                     whole, end, cut = (cut + data).rpartition(b"\n")
                     file.write(whole + end)

@@ -1,4 +1,4 @@
-"""The results of a calibration."""
+"""Results of a calibration."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _CALLS = {"send": "MPI_Send", "isend": "MPI_Isend", "recv": "MPI_Recv", "pingpong": "transfer"}
-# A change below this is not worth a word.
+# Smallest relative change that is reported.
 _NOTABLE = 0.05
 
 
@@ -36,13 +36,13 @@ _NOTABLE = 0.05
 class Change:
     """One breakpoint of one operation."""
 
-    operation: str  # whose time changes
-    above: int  # the breakpoint in bytes: messages above it are of the next segment
-    # after, before: the measured sizes on its two sides, in bytes; it lies between them
+    operation: str  # operation whose time changes
+    above: int  # breakpoint in bytes: larger messages belong to the next segment
+    # after, before: measured sizes on its two sides, in bytes
     after: int
     before: int
     jump: float  # relative jump of the time at the breakpoint
-    explanation: str  # what happens there, in words
+    explanation: str  # description of the change
 
 
 def explain(fits: Iterable[Piecewise], thresholds: Thresholds | None) -> tuple[Change, ...]:
@@ -50,7 +50,7 @@ def explain(fits: Iterable[Piecewise], thresholds: Thresholds | None) -> tuple[C
     changes = []
     for fit in fits:
         for old, new in pairwise(fit.segments):
-            if new.piece <= 1:  # pieces of one segment do not change the protocol
+            if new.piece <= 1:  # pieces of a segment do not change the protocol
                 changes.append(_change(fit.operation, old, new, thresholds))
     return tuple(sorted(changes, key=lambda change: (change.above, change.operation)))
 
@@ -64,7 +64,7 @@ def _change(operation: str, old: Segment, new: Segment, thresholds: Thresholds |
 
 
 def _protocol(operation: str, above: int, thresholds: Thresholds | None) -> list[str]:
-    """The protocol change at a breakpoint, where it is one."""
+    """Return the protocol changes at a breakpoint."""
     if thresholds is None:
         return []
     words = []
@@ -108,34 +108,34 @@ class Calibration:
     Parameters
     ----------
     measurements
-        What was measured, less what idling before a receive did to its time.
+        The measurements, less the effect of idling before a receive on its time.
     route
-        Nominal latency and bandwidth between the hosts that measured.
+        Nominal latency and bandwidth between the measuring hosts.
     overheads
         Software overheads and protocol thresholds.
     transfer
-        What is left of a message without them.
+        Time of a message without the overheads.
     contention
-        What both directions of a link reach together; None if that was not measured.
+        Joint bandwidth of both directions of a link; None if it was not measured.
     hosts
-        The two hosts of the platform that stand for those that measured.
+        The two hosts of the platform that represent the measuring hosts.
     limiter
         Bandwidth of the limiter links in bytes/s; None if contention was not measured or the hosts
-        are in no cluster.
+        belong to no cluster.
     platform
         The platform with the calibrated configuration.
     simulated
-        The measured calls as tisim simulates them on the calibrated platform. One row a size that a
-        ping-pong was measured at, plus those of the other calls: ``bytes``, and in seconds
-        ``pingpong`` (one way), ``send``, ``isend``, ``recv``.
+        The measured calls as simulated on the calibrated platform. One row per size of a ping-pong
+        or another call: ``bytes``, and in seconds ``pingpong`` (one way), ``send``, ``isend``,
+        ``recv``.
     burst
-        Bytes that the links pass at once; 0 where nothing showed any.
+        Bytes that the links pass without delay (burst); 0 if the measurements show none.
     loopback
-        The link inside a host; None if no ping-pong was measured there.
+        The link within a host; None if no ping-pong was measured there.
     switches
-        The network of all hosts that measured; None if not all pairs of them did.
+        Network of all measuring hosts; None if not all of their pairs were measured.
     weight
-        What decides ``network/weight-S``; None if that was not found.
+        Evidence for ``network/weight-S``; None if it was not determined.
     warnings
         Reasons to distrust this calibration (`tisim.studies.calibration.advice`).
     """
@@ -162,7 +162,7 @@ class Calibration:
 
     @cached_property
     def config(self) -> dict[str, str]:
-        """Configuration keys and values, as they stand in a ``<config>``."""
+        """Configuration keys and values, as in a ``<config>``."""
         return settings(self.overheads, self.factors, self.loopback)
 
     @property
@@ -177,17 +177,17 @@ class Calibration:
 
     @property
     def fits(self) -> tuple[Piecewise, ...]:
-        """Every curve that was fitted, the transfer first."""
+        """All fitted curves, the transfer first."""
         fits = (self.transfer, self.overheads.send, self.overheads.isend, self.overheads.recv)
         return tuple(fit for fit in fits if fit is not None)
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """Every breakpoint of every operation and what happens there."""
+        """Every breakpoint of every operation, with an explanation."""
         return explain(self.fits, self.overheads.thresholds)
 
     def segments(self) -> pd.DataFrame:
-        """One row a segment of each operation; see `Piecewise.frame`."""
+        """Return one row per segment of each operation; see `Piecewise.frame`."""
         import pandas as pd
 
         frame = pd.concat([fit.frame() for fit in self.fits], ignore_index=True)
@@ -197,7 +197,7 @@ class Calibration:
         return frame
 
     def errors(self) -> pd.DataFrame:
-        """Relative error of the simulated times, at each size of each operation.
+        """Return the relative error of the simulated times at each size of each operation.
 
         Columns ``operation``, ``bytes``, ``above_bytes`` (the segment), ``measured`` (median, in
         seconds; of receives after the usual idle time), ``simulated`` and ``error``, which is
@@ -226,7 +226,7 @@ class Calibration:
         return pd.concat(parts, ignore_index=True)
 
     def failing(self) -> pd.DataFrame:
-        """The sizes at which the simulated ping-pong misses a median that is known well.
+        """Return the sizes at which the simulated ping-pong misses a well-known median.
 
         Rows of `errors` where the error exceeds 5 % although the 95 % interval of the measured
         median is within 3 %.
@@ -248,7 +248,7 @@ class Calibration:
         return html_facts("Calibration", rows)
 
     def to_dict(self) -> dict[str, object]:
-        """Everything found, as plain numbers, lists and dicts: what `to_json` writes."""
+        """Return all findings as plain numbers, lists and dicts: the content of `to_json`."""
         thresholds, contention = self.overheads.thresholds, self.contention
         return {
             "config": self.config,
@@ -288,12 +288,12 @@ class Calibration:
         }
 
     def to_json(self) -> str:
-        """Everything found, as JSON, numbers in full precision."""
+        """Return all findings as JSON, with numbers in full precision."""
         return json.dumps(self.to_dict(), indent=1, allow_nan=False)
 
 
 def _known(row: dict[str, object]) -> dict[str, object]:
-    """A row with None for what is not known: an open interval, a factor of what has none."""
+    """Return a row with None for unknown values: an open interval, a missing factor."""
     return {
         key: None if isinstance(value, float) and not math.isfinite(value) else value
         for key, value in row.items()
@@ -303,7 +303,7 @@ def _known(row: dict[str, object]) -> dict[str, object]:
 def settings(
     overheads: Overheads, found: Sequence[Factor], loopback: Loopback | None = None
 ) -> dict[str, str]:
-    """The configuration that overheads and factors amount to, in the order of a ``<config>``."""
+    """Return the configuration for overheads and factors, in the order of a ``<config>``."""
     thresholds = overheads.thresholds
     protocol = (
         {}

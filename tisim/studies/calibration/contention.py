@@ -1,11 +1,12 @@
-"""Contention: how much both directions of a link carry together.
+"""Contention: joint bandwidth of both directions of a link.
 
-A full-duplex link should carry its bandwidth in each direction at once; real ones with their host
-adapters reach less together (Velho et al., ACM TOMACS 23, 2013). A ``limiter_link``, shared by both
-directions, says how much. But concurrent messages may also be slow because ranks wait for one
-another: two that exchange large messages often do, those of a shift sometimes. A bottleneck is
-never exceeded, whoever waits. So the host is the bottleneck only if the fastest repetition of every
-pattern stays below the bandwidth, and a shift over three hosts or more is among them.
+A full-duplex link should carry its bandwidth in each direction at the same time; real ones with
+their host adapters achieve less together (Velho et al., ACM TOMACS 23, 2013). A ``limiter_link``,
+shared by both directions, models this. But concurrent messages may also be slow because ranks wait
+for each other: two that exchange large messages often do, those of a shift sometimes. A bottleneck
+is never exceeded, whichever ranks wait. So the host is the bottleneck only if the fastest
+repetition of every pattern stays below the bandwidth, and a shift over three hosts or more is among
+the patterns.
 """
 
 from __future__ import annotations
@@ -22,25 +23,25 @@ from tisim.studies.calibration.measurements import Measurements
 if TYPE_CHECKING:
     import pandas as pd
 
-# Only the largest messages fill a link: those of at least this part of the largest size.
+# Only large messages fill a link: those of at least this fraction of the largest size.
 _FILLING = 0.1
-# Together the two directions carry at least what one does, and at most twice that.
+# Bounds of the joint bandwidth of both directions, relative to one direction.
 _LEAST, _MOST = 1.0, 2.0
-# A host that has reached this part of the bandwidth in both directions at once is no bottleneck.
+# A host that achieves this fraction of the bandwidth in both directions at once is no bottleneck.
 _FULL_DUPLEX = 0.95
 _BOTH_WAYS = ("both ways", "shift")
-# Times have two modes if the largest gap between them is by this factor, each side of it has at
-# least this part of the times, and is narrower than the gap.
+# Times have two modes if the largest gap between them is at least this factor, each side of it has
+# at least this fraction of the times, and is narrower than the gap.
 _GAP, _LEAST_PART = 1.15, 0.1
 _LEAST_TIMES = 10
 
 
 @dataclass(frozen=True)
 class Mode:
-    """One of the values about which repeated times lie."""
+    """One of the values around which repeated times cluster."""
 
     seconds: float  # their median
-    # times, total: how many of how many
+    # times, total: number of times in this mode, and of all times
     times: int
     total: int
 
@@ -51,15 +52,15 @@ class Pattern:
 
     # ``both ways`` between one pair, disjoint ``pairs``, ``shift``, ``incast`` or ``fan-out``
     name: str
-    # Bandwidth in each direction of a host (of an incast: into the host), relative to that of one
-    # transfer alone; the median over the sizes.
+    # Bandwidth in each direction of a host (for an incast: into the host), relative to that of a
+    # single transfer; median over the sizes.
     rate: float
-    best: float  # the same of the fastest repetitions, at the size where they are the fastest
-    modes: dict[int, tuple[Mode, Mode]]  # of each size with two of them, by its bytes
+    best: float  # the same for the fastest repetitions, at the size where they are fastest
+    modes: dict[int, tuple[Mode, Mode]]  # by bytes, of each size with two modes
 
 
 def two_modes(seconds: Floats) -> tuple[Mode, Mode] | None:
-    """The two values about which times lie; None if it is one, or there are too few to tell."""
+    """Return the two values around which times cluster; None if there is one, or too few times."""
     ordered = np.sort(seconds)
     total = len(ordered)
     if total < _LEAST_TIMES:
@@ -71,7 +72,7 @@ def two_modes(seconds: Floats) -> tuple[Mode, Mode] | None:
         return None
     place = least + int(np.argmax(inside))
     gap = float(gaps[place - 1])
-    # The middle halves of both sides.
+    # The interquartile ranges of both sides.
     spreads = [
         np.ptp(np.log(np.quantile(side, [0.25, 0.75])))
         for side in (ordered[:place], ordered[place:])
@@ -86,19 +87,19 @@ def two_modes(seconds: Floats) -> tuple[Mode, Mode] | None:
 
 @dataclass(frozen=True)
 class Contention:
-    """The rates of concurrent transfers.
+    """Rates of concurrent transfers.
 
     Parameters
     ----------
     ratio
-        Bandwidth of both directions together over that of one, between 1 and 2.
+        Joint bandwidth of both directions relative to one, between 1 and 2.
     measured_ratio
-        The same as measured, outside of these bounds if the measurements are.
+        The same as measured, which may be outside of these bounds.
     rates
-        One row a size and number of pairs that fill the link: ``bytes``, ``pairs``, and in bytes/s
-        ``one_way`` and ``both_ways``.
+        One row per size and number of pairs that fill the link: ``bytes``, ``pairs``, and in
+        bytes/s ``one_way`` and ``both_ways``.
     patterns
-        What was told apart, each relative to one transfer alone.
+        The measured patterns, each relative to a single transfer.
     """
 
     ratio: float
@@ -113,9 +114,9 @@ class Contention:
 
     @property
     def is_of_hosts(self) -> bool:
-        """True if the hosts are the bottleneck, and not ranks that wait for one another.
+        """True if the hosts are the bottleneck, as opposed to ranks waiting for each other.
 
-        That is known only from a shift, which takes three hosts.
+        Only a shift shows this, which takes three hosts.
         """
         if self.shift is None:
             return False
@@ -123,12 +124,12 @@ class Contention:
 
     @property
     def both_ways(self) -> tuple[Pattern, ...]:
-        """The patterns in which hosts send and receive at once."""
+        """The patterns in which hosts send and receive concurrently."""
         return tuple(pattern for pattern in self.patterns if pattern.name in _BOTH_WAYS)
 
     @property
     def fraction(self) -> float:
-        """Fraction of twice the bandwidth that both directions reach together, 0.5 to 1."""
+        """Fraction of twice the bandwidth that both directions achieve together, 0.5 to 1."""
         return self.ratio / 2
 
 
@@ -138,12 +139,12 @@ def measure_contention(measurements: Measurements) -> Contention | None:
     Parameters
     ----------
     measurements
-        ``transfer`` times in both directions; in one direction too, or ping-pongs instead.
+        ``transfer`` times in both directions, and in one direction or ping-pongs.
 
     Returns
     -------
     Contention or None
-        None if nothing was measured in both directions, or nothing to compare it with.
+        None if nothing was measured in both directions, or there is no reference.
     """
     frame = measurements.frame
     transfers = frame[frame["operation"] == "transfer"]
@@ -159,7 +160,7 @@ def measure_contention(measurements: Measurements) -> Contention | None:
     if one_way is None:
         return None
     rates = both.rename(columns={"rate": "both_ways"}).assign(one_way=one_way)
-    # Among several numbers of pairs, those that fill the link best tell what it carries.
+    # Of several numbers of pairs, those that fill the link best show its capacity.
     best = rates.groupby("bytes")[["one_way", "both_ways"]].max()
     ratio = float((best["both_ways"] / best["one_way"]).median())
     patterns = tuple(_patterns(measurements, transfers, one))
@@ -172,7 +173,7 @@ def measure_contention(measurements: Measurements) -> Contention | None:
 def _patterns(
     measurements: Measurements, transfers: pd.DataFrame, one: pd.DataFrame
 ) -> Iterator[Pattern]:
-    """The rate of each pattern that was measured."""
+    """Yield the rate of each measured pattern."""
     is_pairs = transfers["pattern"] == "pairs"
     kinds = {
         "both ways": transfers[
@@ -189,7 +190,7 @@ def _patterns(
             continue
         if name == "pairs":
             rows = rows[rows["pairs"] == rows["pairs"].max()]
-        # These bring one message of each pair into one host, or out of it.
+        # These move one message per pair into one host, or out of it.
         moved = rows["bytes"] * (rows["pairs"] if name in ("incast", "fan-out") else 1)
         rates = (moved / rows["seconds"]).groupby(rows["bytes"])
         medians = rates.median()
@@ -206,14 +207,14 @@ def _patterns(
 
 
 def _rates(transfers: pd.DataFrame) -> pd.DataFrame:
-    """Median bytes a second of all pairs and directions, by size and number of pairs."""
+    """Return the median bytes/s of all pairs and directions, by size and number of pairs."""
     moved = transfers["bytes"] * transfers["pairs"] * transfers["directions"]
     rated = transfers.assign(rate=moved / transfers["seconds"])
     return rated.groupby(["bytes", "pairs"], as_index=False)["rate"].median()
 
 
 def _one_way(measurements: Measurements, one: pd.DataFrame, nbytes: Floats) -> Floats | None:
-    """Bytes a second of one direction at each size in `nbytes`."""
+    """Return the bytes/s of one direction at each size in `nbytes`."""
     if not one.empty:
         best = one.groupby("bytes")["rate"].max()
         known = np.log(best.index.to_numpy(dtype=np.float64))
@@ -224,10 +225,10 @@ def _one_way(measurements: Measurements, one: pd.DataFrame, nbytes: Floats) -> F
 
 
 def limiter_bandwidth(ratio: float, bandwidth: float, simulated: Callable[[float], float]) -> float:
-    """Bandwidth of a limiter link with which the simulation reaches the measured ratio.
+    """Return the bandwidth of a limiter link at which the simulation has the measured ratio.
 
-    `bandwidth` is the nominal one of one direction; `simulated` gives the ratio for a limiter's
-    bandwidth, with which it grows. Returns bytes/s, between one and two times `bandwidth`.
+    `bandwidth` is the nominal one of one direction; `simulated` returns the ratio for a limiter's
+    bandwidth, and increases with it. Returns bytes/s, between one and two times `bandwidth`.
     """
     from scipy.optimize import brentq
 
@@ -239,30 +240,30 @@ def limiter_bandwidth(ratio: float, bandwidth: float, simulated: Callable[[float
     return float(brentq(lambda limiter: simulated(limiter) - ratio, low, high, rtol=1e-6))
 
 
-# Where single messages are faster than the bandwidth that streams of them reach, the link has a
+# Where single messages are faster than the bandwidth that streams of them achieve, the link has a
 # burst of ``b`` bytes (`ADR 27`): a message of ``k`` bytes takes ``t + (k + 16 - b) / bandwidth``
-# if ``k`` is large, and ``t`` if it is small. Without streams the two cannot be told from a faster
-# link.
+# if ``k`` is large, and ``t`` if it is small. Without streams this cannot be distinguished from a
+# faster link.
 
-# A single message is faster than the bandwidth if it takes this part of what that alone takes.
+# A message is faster than the bandwidth if it takes at most this fraction of the bandwidth's time.
 _FASTER = 0.9
-# A stream that is this much slower than the bandwidth is held up by something else.
+# A stream below this fraction of the bandwidth is delayed by something else.
 _SUSTAINED = 0.9
-# Messages whose start-up time is that of the shortest, in bytes; and those that are long against a
-# burst, but not so long that an error of the bandwidth matters.
+# Messages in bytes up to which the start-up time is that of the shortest; and up to which messages
+# that are long compared to a burst are short enough for an error of the bandwidth not to matter.
 _SHORT, _LONGEST = 64, 1 << 16
 _LEAST_SIZES = 3
-# Burst and latency are told apart by messages that take so many times as long as the shortest.
+# Messages that distinguish burst from latency take at least this multiple of the shortest's time.
 _LONG = 1.5
-# Messages just above the burst find less than a full bucket in a ping-pong that goes on, and those
-# far above it are late by any error of the bandwidth: both show less than the burst.
+# Messages just above the burst find a partly empty bucket in a continuing ping-pong, and those far
+# above it are delayed by any error of the bandwidth: both show less than the burst.
 _UPPER = 0.75
 
 
 def fit_burst(measured: Measurements, bandwidth: float, envelope: int) -> float:
-    """The burst of the links of a route, in bytes; 0 where nothing shows one.
+    """Return the burst of the links of a route, in bytes; 0 if the measurements show none.
 
-    `bandwidth` is what streams and long messages reach, in bytes/s.
+    `bandwidth` is what streams and long messages achieve, in bytes/s.
     """
     if not measured.has("stream"):
         return 0.0
@@ -275,7 +276,7 @@ def fit_burst(measured: Measurements, bandwidth: float, envelope: int) -> float:
         return 0.0
     short = curve.seconds[curve.nbytes <= _SHORT]
     startup = float(np.median(short)) if len(short) else float(curve.seconds[0])
-    # The burst exceeds every message that was faster, and longer ones are late by the rest.
+    # The burst exceeds every message that was faster; longer ones are delayed by the remainder.
     long = (curve.nbytes <= _LONGEST) & (curve.seconds > _LONG * startup) & (wire > startup)
     if long.sum() < _LEAST_SIZES:
         return 0.0

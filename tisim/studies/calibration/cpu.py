@@ -1,6 +1,6 @@
-"""The speed of hosts from timed computations.
+"""Speed of hosts from timed computations.
 
-`timed` reads them, `rates` finds instructions a second, `speeds` writes them into a platform file.
+`timed` reads them, `rates` computes instructions/s, `speeds` writes them into a platform file.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ if TYPE_CHECKING:
     from tisim.traces.trace import Trace
 
 
-# A host computes at one speed in the simulator. Real ones do not: the rate falls when the data of a
-# rank outgrow its cache (Desprez et al., ICPP workshops 2011), so measurements tell apart classes
-# of problems or working sets, and the rate to use is that of the program to be predicted.
+# A host has a single speed in the simulator. Real rates fall when the data of a rank outgrow its
+# cache (Desprez et al., ICPP workshops 2011), so measurements distinguish classes of problems or
+# working sets, and the rate to use is that of the program to be predicted.
 
-#: Above this relative spread one rate does not fit.
+#: Relative spread above which one rate does not fit.
 TOLERATED_SPREAD = 0.10
-# A step in the rate over working sets is at least this large.
+# Minimum relative size of a step in the rate over working sets.
 _STEP = 0.10
 _Key = TypeVar("_Key", int, str)
 
 
 @dataclass(frozen=True)
 class Rate:
-    """A speed and how well it is known.
+    """A speed and its precision.
 
     Parameters
     ----------
     what
-        What it is the rate of: everything, a class, a range of working sets, a host.
+        Scope of the rate: everything, a class, a range of working sets, a host.
     per_second
-        Instructions (or flops) a second: all volume over all time, so that the total time of the
-        measured computations is met.
+        Instructions (or flops) per second: total volume over total time, which preserves the total
+        time of the measured computations.
     spread
-        Relative standard deviation of the single rates, weighted by time.
+        Relative standard deviation of the individual rates, weighted by time.
     computations
         Number of timed computations.
     column, low, high
-        What they have in common: a column of the frame and the range of its values.
+        Scope of the rate: a column of the frame and the range of its values.
     """
 
     what: str
@@ -65,7 +65,7 @@ class Rate:
     high: str | float | None = None
 
     def of(self, timed: pd.DataFrame) -> pd.DataFrame:
-        """The timed computations that this is the rate of."""
+        """Return the timed computations within the scope of the rate."""
         if self.column is None:
             return timed
         return timed[timed[self.column].between(self.low, self.high)]
@@ -78,10 +78,10 @@ class CpuCalibration:
     Parameters
     ----------
     overall
-        Of all computations.
+        Rate of all computations.
     classes, working_sets, ranks, runs, hosts
-        Of each class, range of working sets (its upper end in bytes is the key), rank, run and
-        host, where the measurements tell them apart.
+        Rate of each class, range of working sets (the key is its upper end in bytes), rank, run and
+        host, if the measurements distinguish them.
     """
 
     overall: Rate
@@ -94,12 +94,12 @@ class CpuCalibration:
     def rate_for(
         self, *, problem_class: str | None = None, working_set: float | None = None
     ) -> Rate:
-        """The rate to use for a class of problems or a working set in bytes, else the overall one.
+        """Return the rate for a class of problems or a working set in bytes, else the overall one.
 
         Raises
         ------
         InputError
-            If neither the class nor working sets were measured.
+            If the class, or working sets, were not measured.
         """
         if problem_class is not None:
             if problem_class not in self.classes:
@@ -115,7 +115,7 @@ class CpuCalibration:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Where one rate does not fit."""
+        """Scopes in which one rate does not fit."""
         warnings = []
         if self.overall.spread > TOLERATED_SPREAD:
             warnings.append(
@@ -139,7 +139,7 @@ class CpuCalibration:
         return "; measure classes of problems or working sets apart (columns class, working_set)"
 
     def frame(self) -> pd.DataFrame:
-        """One row a rate of what there is more than one of.
+        """Return one row per rate, for each scope with several.
 
         Columns ``what``, ``per_second``, ``spread``, ``computations``.
         """
@@ -156,7 +156,7 @@ class CpuCalibration:
 
 
 def _between(group: Mapping[str, Rate] | Mapping[int, Rate]) -> tuple[Rate, Rate, float] | None:
-    """Slowest and fastest rate of a group and their relative difference, if it is notable."""
+    """Return the slowest and fastest rate of a group and their relative difference, if notable."""
     if len(group) < 2:
         return None
     slow = min(group.values(), key=lambda rate: rate.per_second)
@@ -166,7 +166,7 @@ def _between(group: Mapping[str, Rate] | Mapping[int, Rate]) -> tuple[Rate, Rate
 
 
 def calibrate_cpu(timed: pd.DataFrame) -> CpuCalibration:
-    """Find instructions a second from timed computations.
+    """Compute instructions/s from timed computations.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def _rate(what: str, timed: pd.DataFrame) -> Rate:
 
 
 def _groups(timed: pd.DataFrame, column: str, what: str, key: type[_Key]) -> dict[_Key, Rate]:
-    """The rate of each group of computations that have the same value in a column, by that."""
+    """Return the rate of each group of computations with equal values in a column, by value."""
     if column not in timed:
         return {}
     return {
@@ -204,7 +204,7 @@ def _groups(timed: pd.DataFrame, column: str, what: str, key: type[_Key]) -> dic
 
 
 def _working_sets(timed: pd.DataFrame) -> dict[float, Rate]:
-    """Ranges of working sets with a rate each; the key is the range's upper end in bytes."""
+    """Return ranges of working sets with a rate each; the key is the upper end in bytes."""
     totals = timed.groupby("working_set", sort=True)[["volume", "seconds"]].sum()
     sets = totals.index.to_numpy(dtype=np.float64)
     logs = np.log(totals["volume"].to_numpy() / totals["seconds"].to_numpy())
@@ -220,20 +220,20 @@ def _working_sets(timed: pd.DataFrame) -> dict[float, Rate]:
 
 
 def _binary(nbytes: float) -> str:
-    """Bytes in the unit of memories, such as 4 MiB."""
+    """Format bytes in binary units, such as 4 MiB."""
     power = min(int(np.log2(max(nbytes, 1)) // 10), 4)
     return f"{nbytes / 1024**power:.4g} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
 
 
 def _steps(logs: Floats, weights: Floats, first: int, end: int) -> list[int]:
-    """Places where the rate steps, found by halving where the halves differ most."""
+    """Return the places where the rate steps, by recursive division where the sides differ most."""
     best, place = 0.0, None
     for middle in range(first + 1, end):
         left, right = weights[first:middle], weights[middle:end]
         difference = np.average(logs[first:middle], weights=left) - np.average(
             logs[middle:end], weights=right
         )
-        # The weighted square that the step takes out of the deviations.
+        # Reduction of the weighted sum of squared deviations by the step.
         gain = difference**2 * left.sum() * right.sum() / (left.sum() + right.sum())
         if gain > best and abs(difference) > _STEP:
             best, place = gain, middle
@@ -246,10 +246,10 @@ _NANOSECOND = 1e-9
 
 
 def read_recorded(traces: Sequence[str | PathLike[str]]) -> pd.DataFrame:
-    """Read the computations of recorded traces, each of which is a run of its own.
+    """Read the computations of recorded traces, each of which is a separate run.
 
     They are packed traces of ``tisim record --counter register,time`` or the like. Returns a row
-    for each computation: ``volume``, ``seconds`` (both positive), ``rank`` and ``run``. Raises
+    per computation: ``volume``, ``seconds`` (both positive), ``rank`` and ``run``. Raises
     `InputError` if a trace cannot be read, or has no times.
     """
     import pandas as pd
@@ -289,12 +289,12 @@ def complete(
     hosts: Mapping[str, Rate],
     options: Mapping[str, str] | None = None,
 ) -> list[str]:
-    """Write a platform file with the measured speeds of its hosts, and options of tisim's.
+    """Write a platform file with the measured speeds of its hosts, and tisim's own options.
 
-    `rate` is the speed of every host that is not among `hosts`, and its spread the deviation of all
-    hosts. Those of a ``<cluster>`` share one speed, the mean of theirs. Returns remarks: hosts that
-    are not in the platform, and clusters whose hosts differ. Raises `InputError` if the platform
-    cannot be read or the output cannot be written.
+    `rate` is the speed of every host that is not in `hosts`, and its spread the deviation of all
+    hosts. Hosts of a ``<cluster>`` share one speed, their mean. Returns remarks: hosts that are not
+    in the platform, and clusters whose hosts differ. Raises `InputError` if the platform cannot be
+    read or the output cannot be written.
     """
     file = PlatformFile.read(platform)
     file.set_all_speeds(rate.per_second)
@@ -322,11 +322,11 @@ def complete(
     return remarks
 
 
-# A CSV with a header. ``seconds`` is how long the computation took. Its amount is ``volume``
+# A CSV with a header. ``seconds`` is the duration of the computation. Its amount is ``volume``
 # (instructions or flops) or, if the trace is given, that of the compute action which ``rank`` and
 # ``action`` name: the first compute action of a rank is action 1; without ``action``, the rows of a
 # rank (and run) are its compute actions in order. ``run``, ``class``, ``working_set`` (bytes) and
-# ``host`` tell measurements apart.
+# ``host`` distinguish measurements.
 
 _COLUMNS = ("rank", "action", "volume", "seconds", "run", "class", "working_set", "host")
 _WHOLE = ("rank", "action")
@@ -341,21 +341,21 @@ def read_timed(
     Parameters
     ----------
     files
-        CSV files; each that has no column ``run`` is a run of its own.
+        CSV files; each without a column ``run`` is a separate run.
     volumes
         Amounts of the compute actions of each rank, in order, for files without ``volume``.
 
     Returns
     -------
     DataFrame
-        One row a computation: ``volume``, ``seconds`` (both positive), ``rank`` (0 where it is not
-        told), ``run`` (str), and ``class`` (str), ``working_set`` (bytes), ``host`` (str) where
-        the files have them.
+        One row per computation: ``volume``, ``seconds`` (both positive), ``rank`` (0 if not given),
+        ``run`` (str), and ``class`` (str), ``working_set`` (bytes), ``host`` (str) if the files
+        have them.
 
     Raises
     ------
     InputError
-        If a file is not such a CSV, is damaged, or does not go with the trace.
+        If a file is not such a CSV, is damaged, or does not match the trace.
     """
     import pandas as pd
 
@@ -364,7 +364,7 @@ def read_timed(
 
 
 def read_volumes(traces: Sequence[str | PathLike[str]]) -> dict[int, list[float]]:
-    """Amounts of the compute actions of each rank of a trace, in order."""
+    """Return the amounts of the compute actions of each rank of a trace, in order."""
     from tisim.traces import Kind, Trace
 
     trace = Trace.open(traces[0] if len(traces) == 1 else list(traces))
@@ -372,7 +372,7 @@ def read_volumes(traces: Sequence[str | PathLike[str]]) -> dict[int, list[float]
     for rank in range(trace.ranks):
         volumes[rank] = []
         for batch in trace.operations(rank):
-            # The flops of a reduction are computed too, but were not timed as an action.
+            # The flops of a reduction are also computed, but were not timed as an action.
             computes = batch[(batch["kind"] == Kind.COMPUTE) & (batch["flags"] == 0)]
             volumes[rank].extend(computes["amount"].tolist())
     return volumes
@@ -436,7 +436,7 @@ def _row(text: Text, words: Mapping[str, str], line: int) -> dict[str, object]:
 def _volumes(
     text: Text, frame: pd.DataFrame, volumes: Mapping[int, list[float]] | None
 ) -> list[float]:
-    """The amount of each row's computation, from the trace."""
+    """Return the amount of each row's computation, from the trace."""
     if volumes is None:
         raise text.error(
             "no column 'volume': name the trace whose compute actions were timed, too", 1

@@ -1,6 +1,6 @@
-"""The bandwidths of a disk from measurements.
+"""Bandwidths of a disk from measurements.
 
-`fio` and `ior` read what these programs have measured, `rates` finds the bandwidths.
+`fio` and `ior` read the output of these programs, `rates` computes the bandwidths.
 """
 
 from __future__ import annotations
@@ -22,49 +22,49 @@ DIRECTIONS: Final = ("read", "write")
 
 @dataclass(frozen=True)
 class DiskRun:
-    """The joint rate of jobs that ran side by side."""
+    """Joint rate of concurrent jobs."""
 
     direction: str  # one of `DIRECTIONS`
     bandwidth: float  # of all jobs together, in bytes/s
-    block: str  # size of a call, as the program was told, such as ``1M``; empty: it was not
-    jobs: int  # how many ran
-    mixed: bool  # whether they also did the other
+    block: str  # size of a call, as configured, such as ``1M``; empty if not configured
+    jobs: int  # number of jobs
+    mixed: bool  # whether they also accessed in the other direction
     cached: bool  # whether the bytes may have been in the page cache
     name: str  # of the first job
-    # The part of the calls, at most, that no fsync waited for, where only some did.
+    # Upper bound of the fraction of calls without a following fsync, if only some have one.
     behind: float = 0.0
 
 
 class FailedRunError(Exception):
-    """A program says that what it measured has failed."""
+    """A program reports that a measurement has failed."""
 
 
 def as_mapping(value: object) -> Mapping[str, object]:
-    """An object of JSON; raises `TypeError` if it is none."""
+    """Return a JSON object; raises `TypeError` if the value is not one."""
     if not isinstance(value, Mapping):
         raise TypeError
     return value
 
 
 def as_sequence(value: object) -> Sequence[object]:
-    """A list of JSON; raises `TypeError` if it is none."""
+    """Return a JSON list; raises `TypeError` if the value is not one."""
     if not isinstance(value, list):
         raise TypeError
     return value
 
 
-# Options of a job with which its bytes are on the disk when it ends, unless they are 0.
+# Options of a job, unless they are 0, that ensure its bytes are on the disk when it ends.
 _TO_THE_DISK: Final = ("direct", "sync", "fsync", "fdatasync", "end_fsync", "fsync_on_close")
-# With these, what is written last is not.
+# Options that do not cover the last writes.
 _NOW_AND_THEN: Final = ("fsync", "fdatasync")
 
 
 def fio_runs(found: Mapping[str, object]) -> list[DiskRun]:
-    """The runs in what ``fio --output-format=json`` has written.
+    """Return the runs in the output of ``fio --output-format=json``.
 
-    Jobs of one group ran side by side; a job with ``stonewall`` begins another group. Raises
-    `FailedRunError` if a job has failed, `ValueError` or `TypeError` or `KeyError` if it is
-    something else.
+    Jobs of one group ran concurrently; a job with ``stonewall`` begins another group. Raises
+    `FailedRunError` if a job has failed, `ValueError` or `TypeError` or `KeyError` for other
+    content.
     """
     options = as_mapping(found.get("global options", {}))
     groups: dict[object, list[Mapping[str, object]]] = {}
@@ -80,7 +80,7 @@ def fio_runs(found: Mapping[str, object]) -> list[DiskRun]:
 def _runs_of_group(
     jobs: Sequence[Mapping[str, object]], options: Mapping[str, object]
 ) -> list[DiskRun]:
-    """The accesses of the jobs of one group."""
+    """Return the accesses of the jobs of one group."""
     job_options = [{**options, **as_mapping(job.get("job options", {}))} for job in jobs]
     moved = {
         direction: (
@@ -106,9 +106,9 @@ def _runs_of_group(
 
 
 def _behind(job: Mapping[str, object], job_options: Mapping[str, object]) -> float:
-    """The part of the writes of a job that may be behind its last fsync.
+    """Return the fraction of a job's writes that may follow its last fsync.
 
-    With `fsync` or `fdatasync` fio calls one before each so-many-th further write.
+    With `fsync=N` or `fdatasync=N`, fio syncs after N writes only when another write follows.
     """
     if any(_is_on(job_options.get(name)) for name in _TO_THE_DISK if name not in _NOW_AND_THEN):
         return 0.0
@@ -131,19 +131,19 @@ def _total(job: Mapping[str, object], direction: str, name: str) -> float:
 
 
 _MIB, _KIB = 1 << 20, 1 << 10
-# Options of the command line with which bytes are on the disk: past the page cache, for reads and
+# Command-line options that ensure bytes are on the disk: bypassing the page cache, for reads and
 # writes, or by fsync, for writes.
 _DIRECT = re.compile(r"\s(-B|--posix\.odirect)\b")
 _SYNCHRONISED = re.compile(r"\s-(?!-)\w*[eY]\b")
-# Above each test, what its name and its number of processes are.
+# Lines above each test with its name and its number of processes.
 _OPTION = re.compile(r"^(test filename|tasks|Command line)(?: used)?\s*:\s*(.*?)\s*$")
 _HEADER = ("access", "bw(MiB/s)")
 
 
 def ior_runs(found: Mapping[str, object]) -> list[DiskRun]:
-    """The runs in IOR's JSON; repetitions are runs of their own.
+    """Return the runs in IOR's JSON; repetitions are separate runs.
 
-    Raises `ValueError` or `TypeError` or `KeyError` if it is something else.
+    Raises `ValueError` or `TypeError` or `KeyError` for other content.
     """
     command = str(found.get("Command line", ""))
     return [
@@ -171,7 +171,7 @@ def _runs_of_test(test: Mapping[str, object], command: str) -> Iterator[DiskRun]
 
 
 def _flat(value: object) -> Iterator[Mapping[str, object]]:
-    """The results, which IOR 3 puts into a list for each repetition."""
+    """Yield the results, which IOR 3 puts into a list per repetition."""
     for entry in as_sequence(value):
         if isinstance(entry, list):
             yield from _flat(entry)
@@ -180,12 +180,12 @@ def _flat(value: object) -> Iterator[Mapping[str, object]]:
 
 
 def is_ior_text(text: str) -> bool:
-    """True if IOR has printed a text."""
+    """Return whether a text was printed by IOR."""
     return any(line.startswith("IOR-") for line in text.splitlines()[:50])
 
 
 def ior_text_runs(text: str) -> list[DiskRun]:
-    """The runs in what IOR prints; raises `ValueError` if a row of its table is cut."""
+    """Return the runs in IOR's printed output; raises `ValueError` if a table row is cut."""
     runs = []
     known = {"test filename": "IOR", "tasks": "1"}
     columns: Sequence[str] = ()
@@ -225,7 +225,7 @@ def _is_cached(access: str, command: str, *, synchronised: bool = False) -> bool
 
 
 def _size(kib: float) -> str:
-    """A size of calls in fio's words."""
+    """Format the size of a call as fio does."""
     for unit, scale in (("M", _KIB), ("K", 1)):
         if kib >= scale and kib % scale == 0:
             return f"{kib / scale:g}{unit}"
@@ -239,9 +239,9 @@ def _number(value: object) -> float:
 
 
 def read_results(path: str | os.PathLike[str]) -> list[DiskRun]:
-    """The runs in a file: JSON of fio, JSON of IOR, or what IOR prints.
+    """Return the runs in a file: JSON of fio, JSON of IOR, or printed output of IOR.
 
-    Raises `InputError` if the file is something else, or a run has failed.
+    Raises `InputError` for other content, or if a run has failed.
     """
     text = read_input(path, "it").decode("utf-8", "replace")
     try:
@@ -263,49 +263,49 @@ def read_results(path: str | os.PathLike[str]) -> list[DiskRun]:
 def _runs_of_text(text: str) -> list[DiskRun]:
     if is_ior_text(text):
         return ior_text_runs(text)
-    # fio may write warnings above the JSON.
+    # fio may write warnings before the JSON.
     found = as_mapping(json.loads(text[max(text.find("{"), 0) :]))
     return fio_runs(found) if "jobs" in found else ior_runs(found)
 
 
 @dataclass(frozen=True)
 class DiskRate:
-    """Runs in one direction with one size of calls."""
+    """Runs in one direction with one call size."""
 
     direction: str  # ``read`` or ``write``
     block: str  # size of a call, such as ``1M``
     bandwidth: float  # the median of the runs, bytes/s
-    spread: float  # the largest less the smallest, as a part of the median
-    runs: int  # how many
+    spread: float  # range of the runs relative to the median
+    runs: int  # number of runs
 
 
 @dataclass(frozen=True)
 class DiskCalibration:
-    """The bandwidths of a disk."""
+    """Bandwidths of a disk."""
 
-    # read, write: bytes/s: the fastest size of calls
+    # read, write: bytes/s with the fastest call size
     read: float
     write: float
-    rates: Sequence[DiskRate]  # what was measured with each size
-    remarks: Sequence[str]  # what the user should know
+    rates: Sequence[DiskRate]  # measurements for each call size
+    remarks: Sequence[str]  # information for the user
 
     def words(self, mount: str | None = None, size: str | None = None) -> str:
-        """The argument of ``tisim platform new --disk`` and of the property ``tisim/disk``."""
+        """Return the value for ``tisim platform new --disk`` and the property ``tisim/disk``."""
         words = [f"read={self.read / 1e6:.5g}MBps", f"write={self.write / 1e6:.5g}MBps"]
         words += [f"mount={mount}"] if mount else []
         words += [f"size={size}"] if size else []
         return ",".join(words)
 
 
-# Calls that no fsync waited for, of all: more of them are remarked on.
+# Maximum fraction of calls without a following fsync that is accepted without a remark.
 _MOST_BEHIND: Final = 0.02
 
 
 def calibrate_disk(files: Sequence[str | os.PathLike[str]]) -> DiskCalibration:
-    """Find the bandwidths of a disk.
+    """Compute the bandwidths of a disk.
 
-    `files` are what fio has written, as JSON, and IOR, as JSON or as it prints. Raises `InputError`
-    if a file is something else, or nothing has read or written alone.
+    `files` are output of fio, as JSON, and IOR, as JSON or printed. Raises `InputError` for other
+    content, or if no run has only read or only written.
     """
     runs = [(os.fspath(file), run) for file in files for run in read_results(file)]
     remarks = [
@@ -340,7 +340,7 @@ def calibrate_disk(files: Sequence[str | os.PathLike[str]]) -> DiskCalibration:
 
 
 def _rates(runs: Sequence[DiskRun]) -> list[DiskRate]:
-    """The medians by direction and size of calls, the fastest first."""
+    """Return the medians by direction and call size, fastest first."""
     measured: dict[tuple[str, str], list[float]] = {}
     for run in runs:
         measured.setdefault((run.direction, run.block), []).append(run.bandwidth)

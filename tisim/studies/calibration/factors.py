@@ -1,4 +1,4 @@
-"""Latency and bandwidth factors: what a message takes on the wire, relative to the nominal values.
+"""Latency and bandwidth factors: transfer times relative to the nominal values.
 
 In SimGrid's SMPI model the transfer of ``k`` bytes over a route takes
 ``latency * lat_factor(k + 16) + (k + 16) / (bandwidth * bw_factor(k + 16))``: messages carry 16
@@ -26,28 +26,28 @@ from tisim.studies.calibration.piecewise import (
 )
 from tisim.studies.calibration.separation import Network
 
-#: Bytes that a message carries beside its payload.
+#: Bytes that a message carries in addition to its payload.
 ENVELOPE = NetworkModel().envelope
-#: Bytes of messages that take as long as empty ones.
+#: Maximum bytes of messages that take as long as empty ones.
 EMPTY = 100
-# Within a segment, bytes do not move faster than this many times the best rate ever measured: a
-# flatter line is a step in the data, and would take bandwidth out of the model.
+# Maximum speed of bytes within a segment, relative to the best measured rate: a flatter line is a
+# step in the data, and would remove bandwidth from the model.
 _FASTEST = 4.0
-# Lines come within this part of the medians that are known well, so that the simulated ping-pong
-# comes within AGREEMENT.
+# Lines approximate well-known medians within this fraction, so that the simulated ping-pong is
+# within AGREEMENT.
 _TOLERANCE = 0.04
 
 
 @dataclass(frozen=True)
 class Route:
-    """Nominal values of the route on which the messages were measured.
+    """Nominal values of the route of the measured messages.
 
     Parameters
     ----------
     latency
         Sum of the latencies of its links, in seconds.
     bandwidth
-        What a single large message gets, in bytes/s.
+        Bandwidth of a single large message, in bytes/s.
     """
 
     latency: float
@@ -65,12 +65,12 @@ class Route:
 
 @dataclass(frozen=True)
 class Factor:
-    """Factors of one class of sizes.
+    """Factors of a class of sizes.
 
     Parameters
     ----------
     above
-        The class holds messages of more bytes than this (payload).
+        The class contains messages of more bytes than this (payload).
     latency, bandwidth
         Factors on the nominal values.
     """
@@ -88,26 +88,26 @@ def fit_transfer(
     gap: Floats | None = None,
     controls: int = 0,
 ) -> Piecewise:
-    """Fit what is left of the one-way time when the software overheads are taken off.
+    """Fit the one-way time less the software overheads.
 
     Parameters
     ----------
     ping_pong
         One-way times.
     overheads
-        What the simulator will add to the transfer.
+        Overheads that the simulator adds to the transfer.
     breakpoints
-        Boundaries in bytes that the user gives; found if None.
+        Boundaries in bytes given by the user; determined if None.
     network
-        What the network takes at least: no byte moves faster than over its bandwidth, and each
-        message takes its latency. Where medians are known well and the lines miss them, the
-        segments are divided. If None, bytes move at most four times as fast as the ping-pong.
+        Lower bounds of the network: no byte moves faster than its bandwidth, and each message takes
+        its latency. Where lines miss well-known medians, the segments are divided. If None, bytes
+        move at most four times as fast as the ping-pong.
     gap
-        Seconds of each further message of a stream, at the sizes of the ping-pong; infinite where
-        none was measured. What a byte of a single message takes beyond that keeps nothing else from
-        the link: it is latency, in pieces that follow the sizes.
+        Seconds of each further message of a stream, at the sizes of the ping-pong; infinite if not
+        measured. Time per byte of a single message beyond that does not occupy the link: it is
+        latency, in pieces that follow the sizes.
     controls
-        Control messages of a rendezvous, which the simulator sends beside it.
+        Control messages of a rendezvous, which the simulator sends separately.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def fit_transfer(
     offset = overheads.in_a_message(ping_pong.nbytes)
     offset = offset + seconds_of_controls(ping_pong, overheads, controls)
     if network is not None and network.burst > 0:
-        # The lines are those of a message none of whose bytes passes at once.
+        # The lines describe a message without a burst.
         offset = offset - network.saved(ping_pong.nbytes)
         changes = [*changes, int(network.burst) - ENVELOPE]
     lines = fit_piecewise(
@@ -146,14 +146,14 @@ def fit_transfer(
     )
     if gap is not None and network.burst == 0:
         lines = no_steeper(lines, target, ping_pong.counts, gap)
-    # Messages shorter than the burst pass at once, whatever their bandwidth factor.
+    # Messages shorter than the burst pass without delay, whatever their bandwidth factor.
     return refined(lines, target, ping_pong.counts, steepest_from=network.burst - ENVELOPE)
 
 
 def seconds_of_controls(ping_pong: Curve, overheads: Overheads, controls: int) -> Floats:
-    """The seconds of the control messages of a rendezvous, at each size of the ping-pong.
+    """Return the seconds of the control messages of a rendezvous, at each size of the ping-pong.
 
-    A control message takes as long as the shortest messages do besides their overheads.
+    A control message takes as long as the shortest messages without their overheads.
     """
     if overheads.thresholds is None:
         return np.zeros_like(ping_pong.nbytes)
@@ -176,7 +176,7 @@ def factors_of(transfer: Piecewise, route: Route) -> tuple[Factor, ...]:
 
 
 def tables(found: Sequence[Factor]) -> dict[str, str]:
-    """The two configuration tables ``boundary:factor;...``; boundaries include the envelope."""
+    """Return the two configuration tables ``boundary:factor;...``, with envelopes in boundaries."""
     bounds = [factor.above + ENVELOPE if factor.above else 0 for factor in found]
 
     def table(factors: Iterable[float]) -> str:

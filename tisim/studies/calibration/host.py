@@ -1,4 +1,4 @@
-"""The memory of a node: how much of it computations get that run side by side."""
+"""Memory bandwidth of a node, and its use by concurrent computations."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from tisim.support.mpi import (
     launching_command,
 )
 
-#: Seconds that the scan may take.
+#: Time limit of the scan in seconds.
 TIME_LIMIT: Final = 600.0
 _HEADER = "what,ranks,amount,seconds"
-# Computations that are slowed down by less than this part do not wait for memory, as far as can be
-# measured.
+# Smallest relative slowdown that is attributed to memory; smaller ones are within the precision of
+# the measurements.
 _NOTABLE = 0.05
 
 
 @dataclass(frozen=True)
 class Scan:
-    """The rates of ranks of one node side by side.
+    """Rates of concurrent ranks of a node.
 
     Attributes
     ----------
     bandwidth
-        Of the triad, all ranks together, in bytes/s, by the number of ranks.
+        Joint bandwidth of the triad over all ranks, in bytes/s, by number of ranks.
     arithmetic
-        Of computations in registers, all ranks together, in flop/s, by the number of ranks.
+        Joint rate of computations in registers over all ranks, in flop/s, by number of ranks.
     """
 
     bandwidth: dict[int, float]
@@ -46,11 +46,11 @@ class Scan:
 
     @property
     def most(self) -> float:
-        """The bandwidth of the memory: the most that any number of ranks reached, in bytes/s."""
+        """Memory bandwidth: the maximum over all numbers of ranks, in bytes/s."""
         return max(self.bandwidth.values())
 
     def warning(self) -> str | None:
-        """A warning if ranks had no core each: more of them computed less in registers."""
+        """Return a warning if ranks shared cores: more ranks computed less in registers."""
         for ranks, rate in self.arithmetic.items():
             fewer = {n: other for n, other in self.arithmetic.items() if n < ranks}
             if fewer and rate < (1 - _NOTABLE) * max(fewer.values()):
@@ -63,18 +63,18 @@ class Scan:
 
 
 def scan_code() -> SourceCode:
-    """The scan's source, and how it is compiled."""
+    """Return the scan's source, and how it is compiled."""
     folder = files("tisim.studies.calibration").joinpath("program")
     source = folder.joinpath("host.c").read_text(encoding="utf-8")
     return SourceCode(name="scan", product="host", files={"host.c": source}, options=("-O2",))
 
 
 def scan_host(command: Sequence[str], cores: int, *, compiler: str | None = None) -> Scan:
-    """Compile the scan, run it with a rank a core, and read what it measured.
+    """Compile the scan, run it with one rank per core, and read its measurements.
 
-    `command` is what starts ranks, ``["mpirun"]``; ``-n`` and the number of `cores` are added where
-    the number of ranks is missing. Raises `InputError` if it cannot be compiled or started,
-    `ExecutionError` if it fails or takes longer than `TIME_LIMIT`.
+    `command` starts ranks, ``["mpirun"]``; ``-n`` and the number of `cores` are added if the number
+    of ranks is missing. Raises `InputError` if it cannot be compiled or started, `ExecutionError`
+    if it fails or takes longer than `TIME_LIMIT`.
     """
     program = compiled(scan_code(), find_library(compiler_of_user(compiler), "scan"))
     words = launching_command(command, cores, [str(program)])
@@ -96,9 +96,9 @@ def scan_host(command: Sequence[str], cores: int, *, compiler: str | None = None
 
 
 def read_scan(text: str) -> Scan:
-    """Read what the scan has printed; of each number of ranks the fastest repetition counts.
+    """Read the output of the scan, using the fastest repetition of each number of ranks.
 
-    Raises `InputError` where it is not the output of the scan.
+    Raises `InputError` if it is not the output of the scan.
     """
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     if lines[:1] != [_HEADER] or len(lines) < 3:
@@ -114,18 +114,18 @@ def read_scan(text: str) -> Scan:
 
 @dataclass(frozen=True)
 class MemoryDemand:
-    """The demand of a program's computations on the memory.
+    """Memory demand of a program's computations.
 
     Attributes
     ----------
     alone, together
-        Their rate on one core when the others are idle, and when `ranks` compute side by side.
+        Their rate on one core with the others idle, and with `ranks` concurrent computations.
     ranks
-        How many.
+        Number of concurrent computations.
     bandwidth
-        Of the memory, in bytes/s.
+        Memory bandwidth, in bytes/s.
     deviation
-        Relative standard deviation of the rates of single computations alone.
+        Relative standard deviation of the rates of individual computations alone.
     """
 
     alone: float
@@ -136,18 +136,18 @@ class MemoryDemand:
 
     @property
     def slowdown(self) -> float:
-        """How many times as long a computation takes beside the others."""
+        """Slowdown of a computation by the concurrent ones."""
         return self.alone / self.together
 
     @property
     def bytes_per_unit(self) -> float | None:
-        """Bytes of memory traffic per unit of computation; None: they do not wait for memory."""
+        """Bytes of memory traffic per unit of computation; None if memory is not a bottleneck."""
         if self.slowdown < 1 + _NOTABLE:
             return None
         return self.bandwidth / (self.ranks * self.together)
 
     def text(self) -> str:
-        """The findings, in sentences."""
+        """Return the findings in sentences."""
         rates = (
             f"The program computes {self.alone:.5g} a second alone and {self.together:.5g} beside "
             f"{self.ranks - 1} others: {self.slowdown:.3g} times as long."
@@ -161,7 +161,7 @@ class MemoryDemand:
         )
 
     def properties(self) -> dict[str, str]:
-        """The properties of hosts: how far speeds differ, and what slows computations down."""
+        """Return the properties of hosts: deviation of speeds, and memory bandwidth and demand."""
         properties = {SPEED_DEVIATION: f"{min(self.deviation, 1.0):.3g}"}
         demand = self.bytes_per_unit
         if demand is None:
@@ -173,9 +173,9 @@ class MemoryDemand:
 def demand_of(
     scan: Scan, alone: str | PathLike[str], together: str | PathLike[str]
 ) -> MemoryDemand:
-    """The demand of a program's computations, from two recordings of it on the scanned node.
+    """Return the memory demand of a program from two recordings of it on the scanned node.
 
-    `alone` has one rank, `together` a rank on each core. Raises `InputError` if a trace has no
+    `alone` has one rank, `together` one rank per core. Raises `InputError` if a trace has no
     times, or another number of ranks.
     """
     first, several = (read_recorded([name]) for name in (alone, together))

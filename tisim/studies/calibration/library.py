@@ -1,4 +1,4 @@
-"""Decisions of the MPI library that measured: its collectives, and the order of its messages."""
+"""Decisions of the measured MPI library: its collectives, and the order of its messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tisim.studies.calibration.factors import EMPTY
 if TYPE_CHECKING:
     from tisim.studies.calibration.measurements import Measurements
 
-# The beginning of a library's name for itself, and the selector that does as it does.
+# Prefix of the library's version string, and the selector that imitates the library.
 _SELECTORS: Final = (
     (r"Open MPI v?4\.", "openmpi-4.1"),
     (r"Open MPI v?5\.", "openmpi-5.0"),
@@ -22,21 +22,21 @@ _SELECTORS: Final = (
     (r"MVAPICH2 Version", "mvapich2"),
     (r"Intel\(R\) MPI", "impi"),
 )
-# Libraries that lock windows by messages (osc/pt2pt, ch4:ucx), and `smpi/rma` for them.
+# Libraries that lock windows with messages (osc/pt2pt, ch4:ucx), and their `smpi/rma`.
 _LOCKS_BY_MESSAGE: Final = {"openmpi-4.1": "openmpi", "mpich-4": "mpich"}
-# Bytes that a connection takes over of a rendezvous (Linux sizes its buffer by what is under way):
-# in chains of Open MPI 95 to 250 kB, by what went before (docs/validation.md).
+# Bytes of a rendezvous that a connection buffers (Linux sizes its buffer by the data in flight): in
+# chains of Open MPI 95 to 250 kB, depending on previous messages (docs/validation.md).
 _SEND_BUFFER: Final = 180_000
-# Libraries whose receivers acknowledge the body of a rendezvous: MPICH over UCX and TCP. MPICH does
-# not name its device in the line that measurements have.
+# Libraries whose receivers acknowledge the body of a rendezvous: MPICH over UCX and TCP. The
+# version string in measurements does not name MPICH's device.
 _ACKNOWLEDGING: Final = ("mpich-4",)
 # Control messages of a rendezvous, by `smpi/rendezvous`.
 _CONTROLS: Final = {"put": 2, "put-ack": 4}
-# Ranks notice within so many round trips that a barrier is over. A request takes a seventh of one:
-# 93 of 100 exchanges are half duplex, as 278 of 300 were (docs/validation.md).
+# Round trips within which ranks notice the end of a barrier. A request takes a seventh of one: 93
+# of 100 exchanges are half duplex, like 278 of 300 measured ones (docs/validation.md).
 _SPREAD: Final = 4.0
-# Messages that share the bandwidth are all there at the same time. Of those in order, the first is
-# there within this part of the time of all.
+# Messages that share the bandwidth all arrive at the same time. Of messages in order, the first
+# arrives within this fraction of the total time.
 _IN_ORDER: Final = 0.5
 
 
@@ -47,12 +47,12 @@ class LibraryFacts:
     Parameters
     ----------
     name
-        What it says of itself; None if no measurement says.
+        Its version string; None if no measurement has it.
     first
-        Part of the time of some messages to one receiver after which the first is there, at the
-        size where it is least; None if that was not measured.
+        Arrival of the first of several messages to one receiver as a fraction of the time of all,
+        minimum over the sizes; None if not measured.
     round_trip
-        Seconds that a short message takes there and back; 0 if that was not measured.
+        Round-trip time of a short message in seconds; 0 if not measured.
     """
 
     name: str | None
@@ -61,31 +61,31 @@ class LibraryFacts:
 
     @property
     def selector(self) -> str | None:
-        """The selector of collectives that does as the library does; None if no one is known."""
+        """Collective selector that imitates the library; None if none is known."""
         names = (name for start, name in _SELECTORS if re.match(start, self.name or ""))
         return next(names, None)
 
     @property
     def ordering(self) -> str | None:
-        """`fifo` if the messages of two ranks are in order, else `fair`; None if not measured."""
+        """`fifo` if messages between two ranks are in order, else `fair`; None if not measured."""
         if self.first is None:
             return None
         return "fifo" if self.first < _IN_ORDER else "fair"
 
     @property
     def controls(self) -> int:
-        """How many control messages of a rendezvous are replayed one after the other."""
+        """Number of control messages of a rendezvous that are replayed one after the other."""
         options = self.options()
         if options.get("network/ordering") != "fifo":
             return 0
         return _CONTROLS[options.get("smpi/rendezvous", "put")]
 
     def options(self) -> dict[str, str]:
-        """The options of tisim's that follow, by name; SimGrid has none of these values.
+        """Return tisim's own options that follow, by name; SimGrid has none of these values.
 
-        Where messages are in order, ranks that never differ take a course that no real ones take
-        (ADR 27): starts, ends of barriers and sizes get a jitter. And no message gives way to
-        acknowledgements: a link carries them before data.
+        If messages are in order, perfectly regular ranks take a course that real ones never take
+        (ADR 27): starts, ends of barriers and sizes are given a jitter. Data do not yield to
+        acknowledgements: a link carries these first.
         """
         facts = {"smpi/coll-selector": self.selector, "network/ordering": self.ordering}
         options = {name: value for name, value in facts.items() if value is not None}
@@ -104,7 +104,7 @@ class LibraryFacts:
         return options
 
     def text(self) -> str:
-        """The findings, in sentences."""
+        """Return the findings in sentences."""
         if self.name is None:
             first = "the measurements do not name it ('tisim benchmark' does)"
         else:
@@ -129,7 +129,7 @@ class LibraryFacts:
 
 
 def library_facts(measured: Measurements) -> LibraryFacts:
-    """Measurements that tell about the MPI library."""
+    """Derive facts about the MPI library from measurements."""
     round_trip = _round_trip(measured)
     rows = measured.frame[measured.frame["operation"] == "arrival"]
     if rows.empty:
@@ -143,7 +143,7 @@ def library_facts(measured: Measurements) -> LibraryFacts:
 
 
 def _round_trip(measured: Measurements) -> float:
-    """Seconds that a short message takes there and back."""
+    """Return the round-trip time of a short message in seconds."""
     frame = measured.frame
     short = frame[(frame["operation"] == "pingpong") & (frame["bytes"] <= EMPTY)]
     one_way = short["seconds"].median()

@@ -1,9 +1,9 @@
-"""The straight line through one segment, fitted on the logarithms of the times.
+"""Straight line through one segment, fitted on the logarithms of the times.
 
 The noise of a measured time is relative: 5 % of a microsecond at one byte, 5 % of a second at a
 gigabyte. So the line ``a + b k`` minimises the residuals ``log t - log(a + b k + offset)``, which
-weigh every size alike. Both coefficients are physical (a start-up time, a time for a byte) and
-stay at or above zero.
+weigh every size equally. Both coefficients are physical (a start-up time, a time per byte) and
+non-negative.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ _HUBER = 1.345
 _MAD_TO_SIGMA = 1.4826
 _ITERATIONS = 30
 _TOLERANCE = 1e-8
-# A slope this small adds nothing but rounding.
+# A smaller relative slope is rounding noise.
 _ROUNDING = 1e-12
-# Rounding of the printed times: a residual below this is no information about the noise.
+# Precision of printed times: smaller residuals do not measure the noise.
 _LEAST_SIGMA = 1e-9
 
 
 @dataclass(frozen=True)
 class Line:
-    """A segment's line, ``seconds = intercept + slope * bytes``, and how well it is known.
+    """Line of a segment, ``seconds = intercept + slope * bytes``, and its precision.
 
     Parameters
     ----------
     intercept, slope
-        Seconds, and seconds a byte; never negative.
+        Seconds, and seconds per byte; never negative.
     intercept_interval, slope_interval
         95 % confidence intervals.
     residual
         Relative residual: the median of ``abs(log(measured / fitted))``.
     sizes, measurements
-        Distinct message sizes in the segment, and measured times behind them.
+        Distinct message sizes in the segment, and number of measured times.
     """
 
     intercept: float
@@ -53,11 +53,11 @@ class Line:
     measurements: int
 
     def seconds(self, nbytes: Floats) -> Floats:
-        """The line's time for messages of `nbytes` bytes, in seconds."""
+        """Return the line's time for messages of `nbytes` bytes, in seconds."""
         return np.asarray(self.intercept + self.slope * nbytes, dtype=np.float64)
 
     def raised(self, intercept: float, slope: float) -> Line:
-        """The line with `intercept` seconds more, and `slope` seconds a byte."""
+        """Return the line raised by `intercept` seconds and `slope` seconds per byte."""
         low, high = self.slope_interval
         first, last = self.intercept_interval
         return replace(
@@ -70,7 +70,7 @@ class Line:
 
 
 def robust_sigma(residuals: Floats) -> float:
-    """Standard deviation of `residuals` from their median absolute value (about zero)."""
+    """Return the standard deviation of `residuals` from the median of their magnitudes."""
     return max(_MAD_TO_SIGMA * float(np.median(np.abs(residuals))), _LEAST_SIGMA)
 
 
@@ -91,10 +91,10 @@ def fit_line(
     weights
         Relative weights of the points, shape ``(n,)``; equal ones by default.
     counts
-        Measured times behind each point, shape ``(n,)``; one by default.
+        Number of measured times of each point, shape ``(n,)``; one by default.
     offset
-        Seconds that the model adds to the line at each point and that are known already (software
-        overheads), shape ``(n,)``.
+        Known seconds that the model adds to the line at each point (software overheads), shape
+        ``(n,)``.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def fit_line(
 def robust_line(
     nbytes: Floats, seconds: Floats, base: Floats, known: Floats
 ) -> tuple[float, float, Floats]:
-    """Intercept and slope as `fit_line` finds them, and the weight that each point was left."""
+    """Return intercept and slope as in `fit_line`, and the final weight of each point."""
     positive = np.maximum(seconds - known, 1e-3 * seconds)
     intercept, slope = _nonnegative(nbytes, positive, base / seconds**2)
     robust = base
@@ -120,7 +120,7 @@ def robust_line(
         residuals = np.log(seconds / fitted)
         far = np.abs(residuals) / (_HUBER * robust_sigma(residuals))
         robust = base / np.maximum(far, 1.0)
-        # Gauss-Newton: the residual is linear in the coefficients about the present line.
+        # Gauss-Newton: the residual is linear in the coefficients around the current line.
         target = fitted * (1.0 + np.clip(residuals, -1.0, 1.0)) - known
         before = intercept, slope
         intercept, slope = _nonnegative(nbytes, target, robust / fitted**2)
@@ -131,7 +131,7 @@ def robust_line(
 
 
 def _nonnegative(nbytes: Floats, seconds: Floats, weights: Floats) -> tuple[float, float]:
-    """Weighted least squares of ``intercept + slope * nbytes``, both at least zero."""
+    """Weighted least squares of ``intercept + slope * nbytes``, both non-negative."""
     total = weights.sum()
     if total <= 0:
         return float(np.median(seconds)), 0.0
@@ -155,7 +155,7 @@ def _with_intervals(
     coefficients: tuple[float, float],
     counts: NDArray[np.int64] | None,
 ) -> Line:
-    """The line with its confidence intervals, from the curvature of the fit at its minimum."""
+    """Return the line with its confidence intervals, from the curvature of the fit's minimum."""
     from scipy.stats import t as student
 
     intercept, slope = coefficients

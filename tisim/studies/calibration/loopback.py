@@ -1,11 +1,11 @@
-"""The loopback of a host: what two processes on it exchange messages over.
+"""Loopback of a host: the link for messages between two of its processes.
 
-Messages inside a host have the overheads and factors of all others, and a link of their own, whose
-latency and bandwidth are fitted to ping-pongs inside a host: the least-squares solution of
+Messages within a host have the overheads and factors of all others, but a link of their own, whose
+latency and bandwidth are fitted to ping-pongs within a host: the least-squares solution of
 
     overheads(k) + latency * lat_factor(k + 16) + (k + 16) / (bandwidth * bw_factor(k + 16)) = time
 
-relative to the times, with neither below zero.
+relative to the times, with both non-negative.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from tisim.studies.calibration.overheads import Overheads
 if TYPE_CHECKING:
     from tisim.studies.calibration.platform_file import PlatformFile
 
-# Bytes/s of a loopback whose ping-pong leaves no time for bytes: as good as none.
+# Bytes/s of a loopback whose ping-pong leaves no time for bytes: practically unlimited.
 _FASTEST = 1e12
-# Beyond this part of the time, in the median of the sizes, the link is a poor description.
+# Relative error, as a median over the sizes, above which the link is a poor description.
 _LARGE_ERROR = 0.15
 
 
 @dataclass(frozen=True)
 class Loopback:
-    """A link inside a host."""
+    """Link within a host."""
 
     latency: float  # in seconds
     bandwidth: float  # in bytes/s
     error: float  # median over the sizes of the relative error of its ping-pong
 
     def settings(self) -> Mapping[str, str]:
-        """The options for platforms whose hosts declare no loopback."""
+        """Return the options for platforms whose hosts declare no loopback."""
         return {
             "network/loopback-bw": f"{self.bandwidth:.6g}",
             "network/loopback-lat": f"{self.latency:.6g}",
@@ -51,10 +51,10 @@ class Loopback:
 def fit_loopback(
     local: Curve, overheads: Overheads, found: Sequence[Factor], controls: int = 0
 ) -> Loopback:
-    """The link that comes nearest to ping-pongs inside a host.
+    """Return the link that fits ping-pongs within a host best.
 
-    `local` are one-way times; overheads, factors and the number of control messages of a
-    rendezvous are those of messages between hosts, which hold inside a host too.
+    `local` are one-way times; overheads, factors and the number of control messages of a rendezvous
+    are those of messages between hosts, which also apply within a host.
     """
     from scipy.optimize import nnls
 
@@ -70,10 +70,11 @@ def fit_loopback(
             (local.nbytes + ENVELOPE) / [factor.bandwidth for factor in of_size],
         ]
     )
-    # Where the overheads alone take longer, nothing is left to measure.
+    # Sizes whose overheads alone take longer carry no information.
     is_measurable = software < local.seconds
     weights = np.where(is_measurable if is_measurable.sum() > 1 else True, 1 / local.seconds, 0.0)
-    # Seconds a byte are tiny beside a latency factor: columns of like size are solved well.
+    # Seconds per byte are tiny compared to a latency factor: scaling the columns improves
+    # conditioning.
     scale = np.maximum(np.abs(terms * weights[:, None]).max(axis=0), np.finfo(float).tiny)
     solution, _ = nnls(terms * weights[:, None] / scale, (local.seconds - software) * weights)
     latency, slope = (float(value) for value in solution / scale)
@@ -90,10 +91,10 @@ def with_loopback(
     file: PlatformFile,
     host: str,
 ) -> tuple[Measurements, Loopback | None]:
-    """Fit the loopback if it was measured, and set it; a remark if it describes little.
+    """Fit the loopback if it was measured, and set it; adds a remark if it is a poor fit.
 
     Without a measurement it is that of hosts outside of clusters: a cluster that declares none
-    sends over its cables what a rank sends itself.
+    sends a rank's messages to its own host over its cables.
     """
     inside = measurements.inside
     if inside is None or (inside["operation"] == "pingpong").sum() == 0:

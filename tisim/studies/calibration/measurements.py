@@ -1,4 +1,4 @@
-"""Measured times, as one frame whatever files they came from, and the curve of each operation."""
+"""Measured times, as one frame for all file formats, and the curve of each operation."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from tisim.studies.calibration.readers import read_file
 if TYPE_CHECKING:
     import pandas as pd
 
-#: A median is known well if its 95 % interval reaches no farther than this part of it.
+#: Largest relative half-width of the 95 % interval of a well-known median.
 WELL_KNOWN = 0.03
-#: Times that are known well are to be simulated within this part of them.
+#: Maximum relative error of simulated times whose measurements are well known.
 AGREEMENT = 0.05
 
 
 def median_rank(count: int) -> int:
-    """Which of so many values, counted from either end, bound the 95 % interval of their median.
+    """Return the rank, from either end, of the values that bound the 95 % interval of the median.
 
-    The interval lies between two order statistics, whatever the distribution of the values (Hahn &
-    Meeker, Statistical Intervals, 1991): as many are below the median as heads come up in as many
-    throws. 0 for fewer than 6 values.
+    The interval is bounded by two order statistics, for any distribution of the values (Hahn &
+    Meeker, Statistical Intervals, 1991): the number of values below the median is binomial, as for
+    coin tosses. 0 for fewer than 6 values.
     """
     from scipy.stats import binom
 
     return int(binom.ppf(0.025, count, 0.5))
 
 
-# Of fewer times than this, no two bound the median by much.
+# With fewer times, no two of them bound the median meaningfully.
 _LEAST_TIMES = 5
 
 
 def median_half_width(seconds: Floats) -> float:
     """Half-width of the 95 % confidence interval of the median, relative to the median.
 
-    The farther of both ends counts. Of five times it is all of them, which is the 94 % interval; it
-    is infinite for fewer.
+    The larger of both sides is used. For five times it spans all of them, which is the 94 %
+    interval; it is infinite for fewer.
     """
     ordered = np.sort(seconds)
     if len(ordered) < _LEAST_TIMES:
@@ -54,13 +54,13 @@ def median_half_width(seconds: Floats) -> float:
     return max(middle - float(ordered[rank - 1]), float(ordered[-rank]) - middle) / middle
 
 
-# A message of a stream takes at least this part of what all of it takes for each.
+# Lower bound of the time of a message in a stream: the stream's time per message over this.
 _MOST_OVERLAPPED = 4.0
 
 
 @dataclass(frozen=True)
 class Curve:
-    """The times of one operation over the message sizes: the median at each size.
+    """Times of an operation over the message sizes: the median at each size.
 
     Parameters
     ----------
@@ -69,9 +69,9 @@ class Curve:
     nbytes, seconds
         Distinct sizes in ascending order, and the median time of each, shape ``(n,)``.
     counts
-        Measured times at each size, shape ``(n,)``.
+        Number of measured times at each size, shape ``(n,)``.
     half_widths
-        How well each median is known (`median_half_width`), shape ``(n,)``; not at all if None.
+        Precision of each median (`median_half_width`), shape ``(n,)``; None if unknown.
     """
 
     operation: str
@@ -82,27 +82,27 @@ class Curve:
 
     @property
     def intervals(self) -> Floats:
-        """Half-width of the 95 % interval of each median, relative to it; infinite if unknown."""
+        """Relative half-width of the 95 % interval of each median; infinite if unknown."""
         if self.half_widths is None:
             return np.full_like(self.seconds, np.inf)
         return self.half_widths
 
     @property
     def is_well_known(self) -> NDArray[np.bool_]:
-        """At which sizes the median is known well."""
+        """Whether the median is known well, at each size."""
         return np.asarray(self.intervals <= WELL_KNOWN)
 
     @property
     def weights(self) -> Floats:
         """Relative weight of each size, between 0 and 2.
 
-        A size measured more often counts more, but never more than twice as much as a usual one:
-        repetitions at one size share what is particular to it.
+        A size measured more often counts more, but at most twice as much as a usual one:
+        repetitions at one size share its peculiarities.
         """
         return np.asarray(2.0 * self.counts / (self.counts + np.median(self.counts)))
 
     def part(self, inside: NDArray[np.bool_]) -> Curve:
-        """The curve at some of its sizes."""
+        """Return the curve at some of its sizes."""
         return Curve(
             self.operation,
             self.nbytes[inside],
@@ -112,30 +112,30 @@ class Curve:
         )
 
     def at(self, nbytes: Floats) -> Floats:
-        """Times at `nbytes`, interpolated between the measured sizes on logarithms, in seconds."""
+        """Return times at `nbytes`, interpolated on logarithms between sizes, in seconds."""
         known = np.log(self.nbytes + 1.0)
         return np.exp(np.interp(np.log(nbytes + 1.0), known, np.log(self.seconds)))
 
 
 @dataclass(frozen=True)
 class Measurements:
-    """Measured times and what is worth knowing about them.
+    """Measured times and remarks on them.
 
     Parameters
     ----------
     frame
-        One row a measured time: ``operation`` (str, see `Curve`), ``bytes`` (int),
-        ``seconds`` (float, positive), ``pairs`` and ``directions`` (int), ``pattern`` (str, of a
-        transfer: pairs, shift, incast or fan-out), ``host``, ``peer`` and ``round`` (of all pairs,
-        see `tisim.studies.calibration.switches`), ``messages`` (int: how many there were, or are
-        there), ``idle`` (float: seconds since the process's previous call ended, nan where
+        One row per measured time: ``operation`` (str, see `Curve`), ``bytes`` (int), ``seconds``
+        (float, positive), ``pairs`` and ``directions`` (int), ``pattern`` (str, of a transfer:
+        pairs, shift, incast or fan-out), ``host``, ``peer`` and ``round`` (of all pairs, see
+        `tisim.studies.calibration.switches`), ``messages`` (int: their total number, or the number
+        of arrived ones), ``idle`` (float: seconds since the process's previous call ended, nan if
         unknown), ``file`` (str).
     remarks
-        What the user should know: rows that are not used, measurements inside one host.
+        Information for the user: unused rows, measurements within one host.
     inside
-        Such rows of two processes on one host, where there are others.
+        Rows of two processes on one host, if there are others.
     library
-        What the MPI library that measured says of itself; None if no file says.
+        Version string of the measured MPI library; None if no file has it.
     """
 
     frame: pd.DataFrame
@@ -144,15 +144,15 @@ class Measurements:
     library: str | None = None
 
     def with_remark(self, remark: str) -> Measurements:
-        """The same with a remark more."""
+        """Return the measurements with an additional remark."""
         return replace(self, remarks=(*self.remarks, remark))
 
     def has(self, operation: str) -> bool:
-        """True if any time of `operation` was measured."""
+        """Return whether any time of `operation` was measured."""
         return bool((self.frame["operation"] == operation).any())
 
     def curve(self, operation: str) -> Curve:
-        """The median time at each size of `operation`.
+        """Return the median time at each size of `operation`.
 
         Raises
         ------
@@ -179,7 +179,7 @@ class Measurements:
 
 
 def read_measurements(files: Iterable[str | PathLike[str]]) -> Measurements:
-    """Read measurement files of any of the known formats, recognised by content.
+    """Read measurement files of any known format, recognised by content.
 
     Parameters
     ----------
@@ -189,8 +189,8 @@ def read_measurements(files: Iterable[str | PathLike[str]]) -> Measurements:
     Raises
     ------
     InputError
-        If a file is of no known format, damaged or empty, or none of them holds a measurement
-        that is used.
+        If a file has an unknown format, is damaged or empty, or none of the files contains a usable
+        measurement.
     """
     import pandas as pd
 
@@ -222,9 +222,9 @@ def read_measurements(files: Iterable[str | PathLike[str]]) -> Measurements:
 
 
 def _each_message(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with the time of each further message in the place of that of a whole stream.
+    """Return the frame with the time per further message in place of that of the whole stream.
 
-    A stream takes a ping-pong more than its further messages: the first message and the answer.
+    Beyond its further messages, a stream takes one ping-pong: the first message and the answer.
     """
     is_stream = frame["operation"] == "stream"
     if not is_stream.any():
@@ -236,7 +236,7 @@ def _each_message(frame: pd.DataFrame) -> pd.DataFrame:
     if len(pings):
         known = pings.index.to_numpy(dtype=np.float64)
         first = np.interp(streams["bytes"], known, pings) + float(pings.iloc[0])
-    # A stream that is hardly longer than one message tells that the others are short, not how.
+    # A stream hardly longer than one message shows only that the other messages are short.
     least = streams["seconds"] / (_MOST_OVERLAPPED * streams["messages"])
     seconds = np.maximum((streams["seconds"] - first) / further, least)
     changed = frame["seconds"].copy()
@@ -255,7 +255,7 @@ def _without_zeros(frame: pd.DataFrame, remarks: list[str]) -> pd.DataFrame:
 
 
 def _between_hosts(frame: pd.DataFrame, remarks: list[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The measurements between hosts, and those inside one where there are others; say so."""
+    """Return the measurements between hosts, and those within one if there are others."""
     inside = frame["same_host"].eq(True)
     if inside.all():
         remarks.append(

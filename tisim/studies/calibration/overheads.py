@@ -1,7 +1,7 @@
 """Software cost of a message at its sender and receiver: ``smpi/os``, ``smpi/ois``, ``smpi/or``.
 
-A sender that does not wait pays ``os`` (``ois`` in MPI_Isend) before its message leaves; a
-receiver pays ``or`` when it completes a receive whose sender did not wait (Bedaride et al. 2013).
+A sender that does not wait pays ``os`` (``ois`` in MPI_Isend) before its message leaves; a receiver
+pays ``or`` when it completes a receive whose sender did not wait (Bedaride et al. 2013).
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 # posted; below ``smpi/send-is-detached-thresh`` MPI_Send does not wait (Bedaride et al. 2013). Both
 # apply to sizes below them.
 
-# MPI_Send that waits takes more than this many times as long as before, relative to MPI_Isend (or,
-# without that, to the ping-pong).
+# Minimum increase of MPI_Send when it begins to wait, relative to MPI_Isend (or, if that was not
+# measured, to the ping-pong).
 _WAITS = 2.0
-# MPI_Send that waits for a late receiver takes so many times as long as a message. One that waits
-# until a probing receiver has read it takes two: it is told by a message back. A receive is posted
-# after four.
+# Minimum time, in messages, of an MPI_Send that waits for a late receiver. One that waits until a
+# probing receiver has read the message takes two, since a message back notifies it. The receive is
+# posted after four.
 _LATE, _PROBED = 2.0, 3.0
-# MPI_Recv that has to fetch its message takes so many times as long as before, relative to the
-# ping-pong, and then most of its time.
+# Minimum increase of MPI_Recv when it begins to fetch its message, relative to the ping-pong, and
+# the fraction of the ping-pong that it then takes.
 _FETCHES = 1.5
 _MOST = 0.6
-# So many sizes on both sides must show it: few where few were measured.
+# Number of sizes on either side that must show it: fewer if few were measured.
 _LEAST_SIZES, _MOST_SIZES = 3, 8
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Where the protocol changes, in bytes, and how that was seen.
+    """Message sizes (bytes) at which the protocol changes, and the evidence.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ class Thresholds:
     evidence
         One sentence for the report.
     copied
-        MPI_Send of fewer bytes waits for nothing; of more, up to `detached`, until the receiver is
-        inside MPI. The same as `detached` where that was not measured.
+        MPI_Send of fewer bytes never waits; for more bytes, up to `detached`, it waits until the
+        receiver is inside MPI. Equal to `detached` if not measured.
     """
 
     async_small: int
@@ -70,26 +70,26 @@ def find_thresholds(
     isend: Curve | None = None,
     recv: Curve | None = None,
 ) -> Thresholds | None:
-    """Find from which size MPI_Send waits for the receiver.
+    """Find the size from which MPI_Send waits for the receiver.
 
     Parameters
     ----------
     ping_pong
         One-way times.
     send, isend
-        Times inside MPI_Send, and inside MPI_Isend: what MPI_Send takes when it does not wait.
+        Times in MPI_Send, and in MPI_Isend: the time of MPI_Send when it does not wait.
     late_send
-        Times inside MPI_Send when the receiver is late by several times that of the ping-pong.
+        Times in MPI_Send when the receiver is late by several ping-pong times.
     probed_send
-        The same when it spends that time inside MPI. Open MPI's messages through shared memory
+        The same when the receiver spends that time inside MPI. Open MPI's shared-memory messages
         wait for any call of the receiver, larger ones for its receive: only that is a rendezvous.
     recv
-        Times inside MPI_Recv of messages that had time to arrive.
+        Times in MPI_Recv of messages that had time to arrive.
 
     Returns
     -------
     Thresholds or None
-        None where neither MPI_Send nor MPI_Recv was timed.
+        None if neither MPI_Send nor MPI_Recv was timed.
     """
     waits = None
     late, least = (probed_send, _PROBED) if probed_send is not None else (late_send, _LATE)
@@ -128,10 +128,10 @@ def find_thresholds(
 
 
 def _rise(call: Curve, reference: Curve, times: float, least: float = 0.0) -> int | None:
-    """Boundary at which a call's time rises most, relative to another, if it is far; or None.
+    """Return the boundary at which a call's time rises most relative to another, or None.
 
-    It takes more than `times` as long as just below the boundary, and at least `least` times as
-    long as the reference, in the median of the sizes just above it and in that of all above it.
+    The time is more than `times` as long as just below the boundary, and at least `least` times the
+    reference, in the median of the sizes just above it and in that of all sizes above it.
     """
     logs = np.log(call.seconds / reference.at(call.nbytes))
     n = len(logs)
@@ -139,7 +139,7 @@ def _rise(call: Curve, reference: Curve, times: float, least: float = 0.0) -> in
         return None
     width = min(max(n // 20, _LEAST_SIZES), _MOST_SIZES)
     medians = np.median(np.lib.stride_tricks.sliding_window_view(logs, width), axis=1)
-    # At position i: the window that begins there over the one that ends there.
+    # At position i: the window that begins there divided by the one that ends there.
     rises = np.full(n, -np.inf)
     rises[width : n - width + 1] = medians[width:] - medians[:-width]
     for place in np.flatnonzero(rises > np.log(times)):
@@ -155,13 +155,13 @@ def _rise(call: Curve, reference: Curve, times: float, least: float = 0.0) -> in
 
 
 def _without_waiting(send: Curve, isend: Curve, thresholds: Thresholds) -> Curve:
-    """MPI_Send, and MPI_Isend where the former waits until the receiver reads the message."""
+    """Return MPI_Send, replaced by MPI_Isend where it waits for the receiver to read."""
     waits = (send.nbytes >= thresholds.copied) & (send.nbytes < thresholds.detached)
     return replace(send, seconds=np.where(waits, isend.at(send.nbytes), send.seconds))
 
 
 def _deviation(values: Floats) -> float:
-    """Sum of the absolute deviations from the median."""
+    """Return the sum of the absolute deviations from the median."""
     return float(np.abs(values - np.median(values)).sum())
 
 
@@ -170,19 +170,19 @@ NOTHING = "0:0:0"
 
 @dataclass(frozen=True)
 class Overheads:
-    """The software overheads that were measured, over their whole range of sizes.
+    """Measured software overheads over their whole range of sizes.
 
     Parameters
     ----------
     send, isend, recv
-        Times inside MPI_Send, inside MPI_Isend, and inside MPI_Recv of an arrived message; None
-        where they were not measured.
+        Times in MPI_Send, in MPI_Isend, and in MPI_Recv of an arrived message; None if not
+        measured.
     thresholds
-        Up to where MPI_Send does not wait and messages arrive before their receive; None if none
-        of the calls was timed on its own.
+        Sizes up to which MPI_Send does not wait and messages arrive before their receive; None if
+        none of the calls was timed individually.
     send_in_messages, recv_in_messages
-        The part of MPI_Send and MPI_Recv that a message takes besides its way through the network
-        (`tisim.studies.calibration.separation`); None where it is the whole time inside the call.
+        Part of MPI_Send and MPI_Recv that a message takes in addition to its network time
+        (`tisim.studies.calibration.separation`); None if it is the whole time in the call.
     """
 
     send: Piecewise | None = None
@@ -194,7 +194,7 @@ class Overheads:
 
     @property
     def sender(self) -> Piecewise | None:
-        """The lines of ``smpi/os``: MPI_Send below the size where it waits, else MPI_Isend."""
+        """Lines of ``smpi/os``: MPI_Send below the size from which it waits, else MPI_Isend."""
         if self.thresholds is None:
             return None
         if self.send_in_messages is not None:
@@ -204,7 +204,7 @@ class Overheads:
 
     @property
     def receiver(self) -> Piecewise | None:
-        """The lines of ``smpi/or``: MPI_Recv below the size above which nothing has arrived."""
+        """Lines of ``smpi/or``: MPI_Recv below the size from which messages have not arrived."""
         if self.thresholds is None or self.recv is None:
             return None
         if self.recv_in_messages is not None:
@@ -213,12 +213,12 @@ class Overheads:
 
     @property
     def breakpoints(self) -> tuple[int, ...]:
-        """Boundaries seen in any of the operations, in bytes."""
+        """Boundaries in any of the operations, in bytes."""
         fits = (self.send, self.isend, self.recv)
         return tuple(sorted({size for fit in fits if fit is not None for size in fit.breakpoints}))
 
     def in_a_message(self, nbytes: Floats) -> Floats:
-        """Seconds of software in one message of `nbytes` bytes from MPI_Send to MPI_Recv."""
+        """Return the seconds of software in a message of `nbytes` bytes, MPI_Send to MPI_Recv."""
         total = np.zeros_like(nbytes)
         if self.thresholds is None:
             return total
@@ -231,7 +231,7 @@ class Overheads:
         return total
 
     def tables(self) -> dict[str, str]:
-        """The three configuration tables ``boundary:seconds:seconds a byte;...``."""
+        """Return the three configuration tables ``boundary:seconds:seconds per byte;...``."""
         if self.thresholds is None:
             return dict.fromkeys(("smpi/os", "smpi/ois", "smpi/or"), NOTHING)
         detached, async_small = self.thresholds.detached, self.thresholds.async_small
@@ -245,7 +245,7 @@ class Overheads:
 
 
 def _table(lines: Piecewise | None, end: int | None) -> str:
-    """A table that ends with zeros from the threshold `end` on."""
+    """Return a table that ends with zeros from the threshold `end` on."""
     if lines is None:
         return NOTHING
     rows = [
@@ -260,14 +260,14 @@ def _table(lines: Piecewise | None, end: int | None) -> str:
 def fit_overheads(
     measurements: Measurements, breakpoints: Sequence[int] | None = None
 ) -> Overheads:
-    """Fit the overheads that were measured and find where MPI_Send starts to wait.
+    """Fit the measured overheads and find the size from which MPI_Send waits.
 
     Parameters
     ----------
     measurements
-        Times of ``pingpong``, and of ``send``, ``isend`` and ``recv`` as far as there are any.
+        Times of ``pingpong``, and of ``send``, ``isend`` and ``recv`` if measured.
     breakpoints
-        Boundaries in bytes that the user gives; found if None.
+        Boundaries in bytes given by the user; determined if None.
 
     Raises
     ------
@@ -297,31 +297,31 @@ def fit_overheads(
     return Overheads(fits.get("send"), fits.get("isend"), fits.get("recv"), thresholds)
 
 
-# A processor that slept is slow to begin with: its caches are cold, its clock is low. So the time
-# inside MPI_Recv depends on how long the rank had been idle, and a benchmark that waits a while
-# for each message to arrive measures its own waiting. Where the file says when each call began,
-# the effect shows: receives of one size, that differ in nothing but the idle time before them.
-# They are all brought to the usual idle time.
+# A processor that slept is slow at first: its caches are cold, its clock frequency is low. So the
+# time in MPI_Recv depends on the idle time of the rank, and a benchmark that waits for each message
+# to arrive measures the effect of its own waiting. If the file contains the begin of each call,
+# receives of the same size that differ only in the idle time before them show the effect. All of
+# them are corrected to the usual idle time.
 #
-# The effect is found as one of two additive terms on logarithms are, in turn with the other one,
-# the lines over the sizes (backfitting: Breiman & Friedman, J. Am. Stat. Assoc. 80, 1985), by a
-# running median, which outliers do not move and which follows a jump.
+# The effect is one of two additive terms on logarithms, and is found alternately with the other
+# one, the lines over the sizes (backfitting: Breiman & Friedman, J. Am. Stat. Assoc. 80, 1985), by
+# a running median, which is robust to outliers and follows a jump.
 
-# Fewer receives than this do not show the effect.
+# Minimum number of receives that show the effect.
 _LEAST_RECEIVES = 200
-# Part of the receives of a segment that the running median spans, and fewest of them.
+# Fraction of a segment's receives that the running median spans, and their minimum number.
 _SPAN = 1 / 12
 _LEAST_SPAN = 31
-# An effect below this, from the 5 % to the 95 % quantile, is left alone.
+# Smaller effects, from the 5 % to the 95 % quantile, are ignored.
 _NOTABLE = 0.05
 _TAILS = (0.05, 0.95)
 
 
 def at_usual_idleness(measured: Measurements, overheads: Overheads) -> Measurements | None:
-    """Bring the receives of arrived messages to the usual idle time before them.
+    """Correct the receives of arrived messages to the usual idle time before them.
 
-    Returns other ``seconds`` of the operation ``recv``, and a remark; None where the idle times are
-    unknown or do not matter.
+    Returns other ``seconds`` of the operation ``recv``, and a remark; None if the idle times are
+    unknown or irrelevant.
     """
     lines = overheads.receiver
     frame = measured.frame
@@ -348,7 +348,7 @@ def at_usual_idleness(measured: Measurements, overheads: Overheads) -> Measureme
 
 
 def _running_median(values: Floats) -> Floats:
-    """Median of the values about each, less the median of these."""
+    """Return the median of the values around each one, less the median of these medians."""
     half = max(int(len(values) * _SPAN), _LEAST_SPAN) // 2
     half = min(half, len(values) - 1)
     padded = np.pad(values, half, mode="reflect")
