@@ -1,4 +1,4 @@
-"""A curve of times as lines between breakpoints."""
+"""Curves of times as lines between breakpoints."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Segment:
-    """One line and the message sizes it serves.
+    """A line and its range of message sizes.
 
     Parameters
     ----------
     above
-        Boundary in bytes: the segment serves the sizes above it, up to the next one's.
+        Boundary in bytes: the segment covers larger sizes, up to the next boundary.
     first, last
         Smallest and largest measured size in the segment, in bytes.
     line
-        Its line over the message size (of the payload, without envelope).
+        Line over the message size (of the payload, without envelope).
     piece
-        Its number among the pieces of a segment that one line did not serve (`refinement`), from
-        1; 0 if it is whole.
+        Number of the piece, from 1, if the segment was divided because one line missed it
+        (`refinement`); 0 if it is whole.
     """
 
     above: int
@@ -45,14 +45,14 @@ class Segment:
 
 @dataclass(frozen=True)
 class Piecewise:
-    """Times of an operation as lines between breakpoints, discontinuous where they change.
+    """Times of an operation as lines between breakpoints, discontinuous at protocol changes.
 
     Parameters
     ----------
     operation
-        What was timed.
+        The timed operation.
     segments
-        In ascending order of size; the first one's boundary is 0 and also serves size 0.
+        In ascending order of size; the first segment's boundary is 0 and it includes size 0.
     """
 
     operation: str
@@ -60,23 +60,23 @@ class Piecewise:
 
     @property
     def breakpoints(self) -> tuple[int, ...]:
-        """Boundaries between segments, in bytes: sizes above them are of the next segment."""
+        """Boundaries between segments, in bytes: larger sizes belong to the next segment."""
         return tuple(segment.above for segment in self.segments[1:])
 
     def seconds(self, nbytes: Floats) -> Floats:
-        """Times for messages of `nbytes` bytes, in seconds."""
+        """Return the times of messages of `nbytes` bytes, in seconds."""
         which = np.searchsorted(np.array(self.breakpoints), nbytes, side="left")
         intercepts = np.array([segment.line.intercept for segment in self.segments])
         slopes = np.array([segment.line.slope for segment in self.segments])
         return np.asarray(intercepts[which] + slopes[which] * nbytes)
 
     def below(self, limit: float) -> Piecewise | None:
-        """The segments that begin below `limit` bytes; None if there is none."""
+        """Return the segments that begin below `limit` bytes; None if there are none."""
         inside = tuple(segment for segment in self.segments if segment.first < limit)
         return Piecewise(self.operation, inside) if inside else None
 
     def frame(self) -> pd.DataFrame:
-        """One row a segment: boundaries, coefficients with 95 % intervals, residual, points."""
+        """Return a row per segment: boundaries, coefficients, 95 % intervals, residual, points."""
         import pandas as pd
 
         return pd.DataFrame([_row(self.operation, segment) for segment in self.segments])
@@ -102,10 +102,10 @@ def _row(operation: str, segment: Segment) -> dict[str, object]:
 
 
 def boundary(left: float, right: float) -> int:
-    """Where between two neighbouring measured sizes a protocol changes, in bytes.
+    """Return the size in bytes, between two measured neighbours, at which a protocol changes.
 
-    A power of two if one lies there (``left`` included: its size is still of the lower segment),
-    since libraries and operators set their limits so; else the geometric mean.
+    A power of two if there is one between them (including ``left``, whose size belongs to the lower
+    segment), since libraries and operators set such limits; else the geometric mean.
     """
     power = 2.0 ** np.floor(np.log2(max(right - 1.0, 1.0)))
     return int(min(power if left <= power else np.sqrt(max(left, 1.0) * right), right - 1.0))
@@ -121,29 +121,29 @@ def fit_piecewise(
     least_slope: float = 0.0,
     least_intercept: float = 0.0,
 ) -> Piecewise:
-    """Fit lines to a curve, between breakpoints that are given or found.
+    """Fit lines to a curve, between given or detected breakpoints.
 
     Parameters
     ----------
     curve
-        The times, one point a size.
+        The times, one point per size.
     breakpoints
-        Boundaries in bytes, as a user gives them; found in the curve if None.
+        Boundaries in bytes given by the user; detected if None.
     changes
-        Boundaries that are known (a change of protocol) and stand beside the ones found.
+        Known boundaries (protocol changes), in addition to detected ones.
     hints
-        Boundaries seen in other operations: taken where this curve shows them, if faintly.
+        Boundaries of other operations: used if this curve shows them, even faintly.
     offset
-        Seconds known to be in each time beside the line's, shape of ``curve.nbytes``.
+        Known seconds in each time in addition to the line, shape of ``curve.nbytes``.
     least_slope
-        Lower bound of every slope, in seconds a byte.
+        Lower bound of every slope, in seconds per byte.
     least_intercept
         Lower bound of every intercept, in seconds.
 
     Raises
     ------
     InputError
-        If no size was measured between two breakpoints that the user gave.
+        If no size was measured between two of the user's breakpoints.
     """
     known = np.zeros_like(curve.seconds) if offset is None else offset
     least = least_intercept + least_slope * curve.nbytes
@@ -171,7 +171,7 @@ def fit_piecewise(
 
 
 def _given(curve: Curve, breakpoints: Sequence[int], *, strict: bool = True) -> dict[int, int]:
-    """Position in the curve and boundary of each breakpoint inside the measured sizes."""
+    """Return position in the curve and boundary of each breakpoint within the measured sizes."""
     places: dict[int, int] = {}
     for size in sorted(breakpoints):
         start = int(np.searchsorted(curve.nbytes, size, side="right"))
@@ -186,7 +186,7 @@ def _given(curve: Curve, breakpoints: Sequence[int], *, strict: bool = True) -> 
 
 
 def _found(points: Points, changes: list[int], hints: dict[int, int]) -> dict[int, int]:
-    """Position and boundary of each breakpoint found between the known `changes`."""
+    """Return position and boundary of each breakpoint detected between the known `changes`."""
     edges = [0, *changes, len(points.nbytes)]
     places: dict[int, int] = {}
     for first, end in pairwise(edges):
@@ -198,38 +198,39 @@ def _found(points: Points, changes: list[int], hints: dict[int, int]) -> dict[in
     return places
 
 
-# One line a protocol describes most networks. Where it misses times that are known well, the
-# segment is divided: from the left, each piece takes as many sizes as one line can serve (O'Rourke,
-# Comm. ACM 24, 1981). Within a piece, the line has the least sum of absolute relative residuals.
+# One line per protocol describes most networks. If it misses well-known times, the segment is
+# divided: from the left, each piece takes as many sizes as one line can fit (O'Rourke, Comm. ACM
+# 24, 1981). Within a piece, the line minimises the sum of absolute relative residuals.
 
-# A line that meets the exact points may have so many times the residuals of one that need not.
+# Maximum ratio of a line's residuals with exact points to those without the constraint.
 _WORSE = 1.5
-# Pieces of a segment are as steep as the segment up to this part: what a byte takes is the
-# network's, what a size takes beside that is the library's.
+# Maximum relative deviation of a piece's slope from its segment's: the time per byte belongs to the
+# network, additional time per size to the library.
 _ALIKE = 0.1
-# A byte of a single message that takes so many times what it takes in a stream is not the link's.
+# Ratio of the time per byte in a single message to that in a stream above which the link is not the
+# cause.
 _TOO_STEEP = 1.15
 
 
 @dataclass(frozen=True)
 class Target:
-    """Points that lines are to come near."""
+    """Points that lines approximate."""
 
     # nbytes, seconds: the points, in ascending order of size
     nbytes: Floats
     seconds: Floats
-    scale: Floats  # what residuals are relative to: the whole time that `seconds` is part of
-    exact: NDArray[np.bool_]  # points that a line must not miss by more than `tolerance`
+    scale: Floats  # reference of residuals: the total time that `seconds` is part of
+    exact: NDArray[np.bool_]  # points that a line must fit within `tolerance`
     tolerance: float  # relative
-    # least_slope, most_slope: bounds of the slope of every line, in seconds a byte
+    # least_slope, most_slope: bounds of the slope of every line, in seconds per byte
     least_slope: float = 0.0
     most_slope: float = float("inf")
-    # floor, envelope: least time of every line at `-envelope` bytes
+    # floor, envelope: minimum time of every line at `-envelope` bytes
     floor: float = 0.0
     envelope: int = 0
 
     def part(self, start: int, end: int) -> Target:
-        """The points from one position to another."""
+        """Return the points from one position to another."""
         inside = slice(start, end)
         return replace(
             self,
@@ -240,23 +241,23 @@ class Target:
         )
 
     def with_slopes_near(self, slope: float) -> Target:
-        """The same points, for lines about as steep as another line."""
+        """Return the same points, for lines with about the given slope."""
         if self.most_slope <= self.least_slope:
             return self
         least = max(self.least_slope, (1 - _ALIKE) * slope)
         return replace(self, least_slope=least, most_slope=max(least, (1 + _ALIKE) * slope))
 
     def without_exact_points(self) -> Target:
-        """The same points, none of which has to be met."""
+        """Return the same points without the requirement to fit any."""
         return replace(self, exact=np.zeros_like(self.exact))
 
     def mean_residual(self, line: tuple[float, float]) -> float:
-        """Mean absolute relative residual of a line: intercept and slope."""
+        """Return the mean absolute relative residual of a line: intercept and slope."""
         far = np.abs(line[0] + line[1] * self.nbytes - self.seconds) / self.scale
         return float(far.mean())
 
     def misses(self, lines: Piecewise) -> NDArray[np.bool_]:
-        """Exact points that some lines miss."""
+        """Return the exact points that the lines miss."""
         far = np.abs(lines.seconds(self.nbytes) - self.seconds) > self.tolerance * self.scale
         return np.asarray(far & self.exact)
 
@@ -267,10 +268,10 @@ def refined(
     counts: NDArray[np.int64],
     steepest_from: float = 0.0,
 ) -> Piecewise:
-    """The lines, with pieces in the place of each segment that misses an exact point.
+    """Return the lines, with each segment that misses an exact point divided into pieces.
 
-    `counts` are the measured times behind each point. Segments up to `steepest_from` bytes get
-    lines of the least slope.
+    `counts` are the numbers of measured times of each point. Segments up to `steepest_from` bytes
+    are given lines of the minimum slope.
     """
     misses = target.misses(lines) | (target.exact & (target.nbytes <= steepest_from))
     if not misses.any():
@@ -292,11 +293,11 @@ def refined(
 def no_steeper(
     lines: Piecewise, target: Target, counts: NDArray[np.int64], gap: Floats
 ) -> Piecewise:
-    """The lines, with flatter pieces in the place of segments that streams show to be too steep.
+    """Return the lines, with segments that are steeper than streams divided into flatter pieces.
 
-    `gap` are the seconds of each further message of a stream, at each point; `counts` the measured
-    times behind it. Messages that follow one another share the link, which takes the slope of their
-    segment for each byte: so the slope is at most what streams reach at all sizes of the segment.
+    `gap` are the seconds of each further message of a stream, at each point; `counts` the number of
+    its measured times. Consecutive messages share the link, which takes the slope of their segment
+    for each byte: so the slope is at most what streams achieve at all sizes of the segment.
     """
     segments: list[Segment] = []
     for segment in lines.segments:
@@ -315,7 +316,7 @@ def no_steeper(
 
 
 def _pieces(segment: Segment, whole: Target, counts: NDArray[np.int64]) -> Iterator[Segment]:
-    """The pieces of one segment."""
+    """Yield the pieces of one segment."""
     above = segment.above
     target = whole.with_slopes_near(segment.line.slope)
     start, size, number = 0, len(target.nbytes), 0
@@ -337,10 +338,10 @@ def _pieces(segment: Segment, whole: Target, counts: NDArray[np.int64]) -> Itera
 
 
 def _reach(target: Target, start: int) -> int:
-    """The end of the longest run of points from `start` on that one line serves."""
+    """Return the end of the longest run of points from `start` that one line fits."""
     size = len(target.nbytes)
     end, step = start + 1, 1
-    # Far first, then between: each look costs as much as it has points.
+    # Galloping search, then bisection: each test costs as much as it has points.
     while end < size and _is_served(target, start, min(end + step, size)):
         end = min(end + step, size)
         step *= 2
@@ -352,7 +353,7 @@ def _reach(target: Target, start: int) -> int:
 
 
 def _is_served(target: Target, start: int, end: int) -> bool:
-    """True if a line comes near the exact points, and does not leave the others for them."""
+    """Return whether a line fits the exact points without neglecting the others."""
     part = target.part(start, end)
     if not part.exact.any():
         return True
@@ -365,7 +366,7 @@ def _is_served(target: Target, start: int, end: int) -> bool:
 
 
 def _best_line(part: Target, unbound: Target) -> tuple[float, float]:
-    """The best line that is allowed; with any slope, or only near the points, if none is."""
+    """Return the best permitted line; with any slope, or without exact points, if none exists."""
     for attempt in (part, unbound, unbound.without_exact_points()):
         found = _solved(attempt)
         if found is not None:
@@ -374,16 +375,16 @@ def _best_line(part: Target, unbound: Target) -> tuple[float, float]:
 
 
 def _solved(part: Target) -> tuple[float, float] | None:
-    """The line of least absolute residuals near every exact point; None if there is none.
+    """Return the line of least absolute residuals near every exact point; None if none exists.
 
-    It is the solution of a linear programme.
+    It is the solution of a linear program.
     """
     from scipy.optimize import linprog
 
     size = len(part.nbytes)
     if not size:
         return part.floor + part.least_slope * part.envelope, part.least_slope
-    # Variables: what the line has above its floor at -envelope, its slope above the least in units
+    # Variables: the line's excess over its floor at -envelope, its slope above the minimum in units
     # of the largest size, and the residual of each point.
     x = part.nbytes + part.envelope
     reach = max(float(x.max()), 1.0)

@@ -1,4 +1,4 @@
-"""Writes the calibrated numbers into a platform file that tisim and SimGrid read."""
+"""Write calibrated values into a platform file that tisim and SimGrid read."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ NOMINAL_HOSTS = ("host-0", "host-1")
 
 
 class PlatformFile:
-    """A platform file in the making."""
+    """A platform file under construction."""
 
     def __init__(
         self, tree: _ElementTree, source: Path | None, *, is_measured: bool = False
     ) -> None:
         self._tree = tree
         self._source = source
-        #: True if `measured` has made it: a property of one of its links is one of all.
+        #: True if made by `measured`: a property of one of its links applies to all.
         self.is_measured = is_measured
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> PlatformFile:
-        """Read a platform file; nothing is fetched and no entity expanded.
+        """Read a platform file without fetching anything or expanding entities.
 
-        Raises `InputError` if it is not a platform file.
+        Raises `InputError` if the file is not a platform file.
         """
         from lxml import etree
 
@@ -62,7 +62,7 @@ class PlatformFile:
     def nominal(
         cls, route: Route, nodes: int | None = None, speed: float | None = None, cores: int = 1
     ) -> PlatformFile:
-        """Hosts on a switch, with a route of these nominal values between any two.
+        """Return hosts on a switch, with a route of these nominal values between any two.
 
         There are `nodes` hosts with `cores` cores of `speed` flop/s; two hosts of 1 Gf if None.
         """
@@ -88,9 +88,9 @@ class PlatformFile:
         speed: float | None = None,
         cores: int = 1,
     ) -> PlatformFile:
-        """The hosts, cables and switches that measurements between all pairs have told apart.
+        """Return the hosts, cables and switches that measurements between all pairs distinguish.
 
-        `route` is what was measured between `switches.pair`.
+        `route` was measured between `switches.pair`.
         """
         from lxml import etree
 
@@ -111,7 +111,7 @@ class PlatformFile:
             )
         ]
         trunks = [
-            # Nothing has filled it: as wide as all cables.
+            # Never saturated in the measurements: as wide as all cables together.
             ((trunk.bandwidth or len(switches.hosts)) * usual, trunk.delay)
             for trunk in switches.trunks
         ]
@@ -134,7 +134,7 @@ class PlatformFile:
         return cls(etree.ElementTree(root), None, is_measured=True)
 
     def configure(self, settings: Mapping[str, str]) -> None:
-        """Put `settings` into the platform's ``<config>``, in the place of older values."""
+        """Put `settings` into the platform's ``<config>``, replacing older values."""
         from lxml import etree
 
         root = self._tree.getroot()
@@ -150,9 +150,9 @@ class PlatformFile:
         _indent(block)
 
     def set_options(self, options: Mapping[str, str]) -> bool:
-        """Give the outermost zone options that SimGrid does not have, as its properties.
+        """Set options that SimGrid does not have as properties of the outermost zone.
 
-        False, and nothing done, if the file has none: it includes one.
+        Returns False without a change if the file has no zone, because it includes one.
         """
         from lxml import etree
 
@@ -170,10 +170,10 @@ class PlatformFile:
         return True
 
     def limit(self, hosts: tuple[str, str], bandwidth: float) -> bool:
-        """Give limiter links to the clusters of two hosts, and to all like them.
+        """Give limiter links to the clusters of two hosts, and to clusters with the same links.
 
-        `bandwidth` is what both directions of a host's link carry together, in bytes/s. False, and
-        nothing done, if one of the hosts is in no cluster.
+        `bandwidth` is the joint bandwidth of both directions of a host's link, in bytes/s. Returns
+        False without a change if one of the hosts belongs to no cluster.
         """
         own = [self.cluster_of(host) for host in hosts]
         if any(cluster is None for cluster in own):
@@ -187,7 +187,7 @@ class PlatformFile:
     def set_loopback(
         self, host: str, bandwidth: float, latency: float, *, keep: bool = False
     ) -> None:
-        """Give the hosts of a host's cluster a loopback; the options say it for all others.
+        """Give the hosts of a host's cluster a loopback; options set it for all other hosts.
 
         In bytes/s and seconds. `keep`: only if the cluster declares none.
         """
@@ -197,11 +197,11 @@ class PlatformFile:
             cluster.set("loopback_lat", f"{latency:.9g}s")
 
     def set_burst(self, hosts: tuple[str, str], nbytes: float) -> bool:
-        """Let the links between two hosts pass so many bytes at once.
+        """Let the links between two hosts pass `nbytes` bytes without delay.
 
-        The links are those of the hosts' clusters, all of a measured network, or else the slowest
-        ones of the route that have an element of their own. False, and nothing done, if there are
-        none.
+        The links are those of the hosts' clusters, all links of a measured network, or else the
+        slowest links of the route that have their own element. Returns False without a change if
+        there are none.
         """
         clusters = [self.cluster_of(host) for host in hosts]
         elements = [cluster for cluster in clusters if cluster is not None]
@@ -214,7 +214,7 @@ class PlatformFile:
         return bool(elements)
 
     def _slowest_links(self, hosts: tuple[str, str]) -> list[_Element]:
-        """The ``<link>`` elements of the least bandwidth on the way between two hosts."""
+        """Return the ``<link>`` elements with the least bandwidth between two hosts."""
         links = self.load().route(*hosts).links
         least = min((link.bandwidth for link in links), default=0.0)
         names = {
@@ -225,7 +225,7 @@ class PlatformFile:
         return [link for link in self._tree.getroot().iter("link") if link.get("id") in names]
 
     def cluster_of(self, host: str) -> _Element | None:
-        """The ``<cluster>`` that a host belongs to, or None."""
+        """Return the ``<cluster>`` that a host belongs to, or None."""
         from tisim.platform.hosts import Radical
 
         for cluster in self._tree.getroot().iter("cluster"):
@@ -253,9 +253,9 @@ class PlatformFile:
                 _set_speed(element, flops)
 
     def set_host_properties(self, properties: Mapping[str, str]) -> None:
-        """Give every host and cluster these properties, in the place of those of the same names.
+        """Set properties of every host and cluster, replacing those of the same names.
 
-        Elements ``<cabinet>`` and ``<peer>`` have none.
+        Elements ``<cabinet>`` and ``<peer>`` are not changed.
         """
         for tag in ("host", "cluster"):
             for element in self._tree.getroot().iter(tag):
@@ -263,7 +263,7 @@ class PlatformFile:
                 _add_properties(element, properties)
 
     def overriding_hosts(self) -> list[str]:
-        """Hosts with ``smpi/os``, ``smpi/ois`` or ``smpi/or`` of their own, which win."""
+        """Return hosts whose own ``smpi/os``, ``smpi/ois`` or ``smpi/or`` takes precedence."""
         names = {"smpi/os", "smpi/ois", "smpi/or"}
         return [
             host.get("id", "")
@@ -272,7 +272,7 @@ class PlatformFile:
         ]
 
     def to_bytes(self, folder: str | os.PathLike[str]) -> bytes:
-        """The content of the file for a folder: files that it names are named relative to it."""
+        """Return the content of the file for a folder; references to files are relative to it."""
         root = deepcopy(self._tree.getroot())
         if self._source is not None:
             _move_references(root, self._source.parent, Path(folder))
@@ -282,13 +282,13 @@ class PlatformFile:
         return "\n".join([*lines, _text(root), ""]).encode()
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the file, whole or not at all; a comment says who wrote it."""
+        """Write the file atomically, with a comment that names its writer."""
         head, end, rest = self.to_bytes(Path(path).parent).partition(b"\n")
         mark = f"<!-- {WRITTEN_BY_CALIBRATE} -->\n".encode()
         write_file(path, head + end + mark + rest)
 
     def load(self) -> Platform:
-        """The platform that the file describes."""
+        """Return the platform that the file describes."""
         import tempfile
 
         from tisim.platform import Platform
@@ -300,9 +300,9 @@ class PlatformFile:
 
 
 def config_block(settings: Mapping[str, str], options: Mapping[str, str]) -> str:
-    """A ``<config>`` block to paste into a platform file, right below ``<platform>``.
+    """Return a ``<config>`` block to paste into a platform file, right below ``<platform>``.
 
-    `options` stand behind it as properties, to paste into the outermost zone.
+    `options` follow as properties, to paste into the outermost zone.
     """
     from lxml import etree
 
@@ -320,7 +320,7 @@ def config_block(settings: Mapping[str, str], options: Mapping[str, str]) -> str
 
 
 def _remove_properties(element: _Element, names: Container[str], prefix: str = "") -> None:
-    """Remove the properties that have these names behind a prefix, however they are spelled."""
+    """Remove the properties with a prefix and one of these names, in any spelling."""
     for prop in element.findall("prop"):
         name = prop.get("id", "")
         if name.startswith(prefix) and _canonical(name.removeprefix(prefix)) in names:
@@ -335,7 +335,7 @@ def _add_properties(element: _Element, properties: Mapping[str, str], place: int
 
 
 def _canonical(name: str) -> str:
-    """The name under which calibration writes an option; other spellings could win over it."""
+    """Return the name under which calibration writes an option; aliases could take precedence."""
     from tisim.config.table import canonical
 
     known = canonical(name) or name
@@ -352,7 +352,7 @@ def _text(node: _Element) -> str:
 
 
 def _move_references(root: _Element, old: Path, new: Path) -> None:
-    """Name the files that a platform refers to from another folder."""
+    """Adapt the relative file names of a platform to another folder."""
     for element in root.iter():
         for name, value in element.attrib.items():
             if name == "file" or name.endswith("_file"):
@@ -365,7 +365,7 @@ def _set_speed(element: _Element, flops: float) -> None:
 
 
 def _indent(block: _Element) -> None:
-    """Lay out a block inside the root element."""
+    """Indent a block inside the root element."""
     from lxml import etree
 
     etree.indent(block, level=1)

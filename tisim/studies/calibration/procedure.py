@@ -1,4 +1,4 @@
-"""From measured times to a configured platform, step by step."""
+"""The calibration procedure: from measured times to a configured platform."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from tisim.studies.calibration.simulation import (
 )
 from tisim.studies.calibration.switches import Switches, Weight, find_switches
 
-#: Is called before each step with its name, the number of steps done, and that of all steps.
+#: Called before each step with its name, the number of finished steps and the total number.
 Progress = Callable[[str, int, int], None]
 
-# The largest message of a simulated exchange: long enough that its latency does not matter.
+# Largest message of a simulated exchange: long enough for its latency to be negligible.
 _EXCHANGED = 1 << 26
-# Messages of a stream that fill the link, in bytes.
+# Minimum size in bytes of stream messages that fill the link.
 _LARGE = 1 << 14
-# The nominal latency is at least this part of the shortest message.
+# Minimum nominal latency, as a fraction of the shortest message's time.
 _LEAST_REST = 0.2
-# Lines over the sizes and the effect of idling are found in turn, so many times.
+# Number of iterations that alternate between lines over the sizes and the effect of idling.
 _IDLE_TURNS = 2
 
 
@@ -67,29 +67,29 @@ def calibrate(
     Parameters
     ----------
     measurements
-        From `read_measurements`; ping-pongs must be among them.
+        From `read_measurements`; must include ping-pongs.
     platform
-        A platform file with nominal values. Without it they are `bandwidth` and `latency`; what is
-        not given comes from the measurements.
+        A platform file with nominal values. Without it they are `bandwidth` and `latency`; missing
+        values are taken from the measurements.
     hosts
-        The two hosts of the platform that stand for those that measured; its first two if None.
+        The two hosts of the platform that represent the measuring hosts; its first two if None.
     bandwidth, latency, links
         Nominal bandwidth in bytes/s and latency in seconds of one link, and the number of links
         between the two hosts.
     breakpoints
-        Message sizes in bytes above which another segment begins; found in the times if None.
+        Message sizes in bytes above which another segment begins; detected if None.
     nodes, speed, cores
-        Instead of a platform file: the hosts of the cluster to write (2 if None), flop/s of a core,
-        cores of a host. One node, on which two of its cores measured, has a host for each core.
-        Where the hosts that measured are not alike or not on one switch, these are written, unless
-        `nodes` is another number.
+        Alternative to a platform file: the hosts of the cluster to write (2 if None), flop/s of a
+        core, cores of a host. A single node, measured between two of its cores, has a host for each
+        core. If the measuring hosts differ or are not on one switch, they are written as measured,
+        unless `nodes` is another number.
     progress
         Called before each step.
 
     Raises
     ------
     InputError
-        If the measurements do not suffice, or the nominal values are contradictory.
+        If the measurements are insufficient, or the nominal values contradict each other.
     """
     steps = ("overheads", "nominal route", "transfers", "contention", "simulation", "done")
 
@@ -155,7 +155,7 @@ def calibrate(
 
 
 def _checked(measurements: Measurements, breakpoints: Sequence[int]) -> Measurements:
-    """The measurements, which suffice, with a remark about breakpoints outside of them."""
+    """Check that the measurements suffice; add a remark about breakpoints outside of them."""
     if not measurements.has("pingpong"):
         raise InputError(
             "no ping-pong among the measurements, and only that shows what the network takes; add "
@@ -178,10 +178,10 @@ def _measured_nominal(
     latency: float | None,
     links: int,
 ) -> tuple[float, float]:
-    """Nominal bandwidth and latency of a link where the user gives none.
+    """Return nominal bandwidth and latency of a link where the user gives none.
 
-    The bandwidth is what large messages and streams reach; the latency what the shortest message
-    takes besides its overheads.
+    The bandwidth is what large messages and streams achieve; the latency is the time of the
+    shortest message less its overheads.
     """
     curve = measurements.curve("pingpong")
     if bandwidth is None:
@@ -196,17 +196,17 @@ def _measured_nominal(
 def _describe_nominal(
     bandwidth: float | None, latency: float | None, found: tuple[float, float]
 ) -> str:
-    """The nominal values that the user did not give."""
+    """Describe the nominal values that the user did not give."""
     values = [f"bandwidth {found[0] / 1e6:.4g} MB/s"] * (bandwidth is None)
     values += [f"latency {found[1] * 1e6:.4g} us of a link"] * (latency is None)
     return f"nominal values from the measurements, as none were given: {', '.join(values)}"
 
 
 def _measured_bandwidth(measurements: Measurements) -> float:
-    """The rates of large messages and streams, in bytes/s.
+    """Return the rate of large messages and streams, in bytes/s.
 
-    Messages that pass a burst take no time to start, as it were: their line goes through zero, and
-    is flatter than the bandwidth. Streams tell what the link carries on.
+    Messages within a burst have no start-up time, so to speak: their line goes through zero, and is
+    flatter than the bandwidth. Streams show the sustained bandwidth.
     """
     curve = measurements.curve("pingpong")
     rates = []
@@ -221,7 +221,7 @@ def _measured_bandwidth(measurements: Measurements) -> float:
 
 
 def _simulated_sizes(measurements: Measurements) -> list[int]:
-    """Every size in bytes at which a call was measured that is simulated too."""
+    """Return every size in bytes of a measured call that is also simulated."""
     frame = measurements.frame
     used = frame[frame["operation"].isin(["pingpong", "send", "isend", "recv"])]
     return sorted(used["bytes"].unique())
@@ -230,7 +230,7 @@ def _simulated_sizes(measurements: Measurements) -> list[int]:
 def _fit_overheads(
     measurements: Measurements, breakpoints: Sequence[int] | None
 ) -> tuple[Measurements, Overheads]:
-    """The overheads, and the measurements without what idling did to them."""
+    """Return the measurements corrected for idling, and the overheads."""
     overheads = fit_overheads(measurements, breakpoints)
     used = measurements
     for _ in range(_IDLE_TURNS):
@@ -251,7 +251,7 @@ def _nominal(
     machine: tuple[int | None, float | None, int],
     switches: Switches | None,
 ) -> tuple[PlatformFile, tuple[str, str], Route]:
-    """The platform file to complete, the two hosts that measured, and the route between them."""
+    """Return the platform file to complete, the two measuring hosts, and their route."""
     if platform is not None:
         if bandwidth is not None or latency is not None:
             raise InputError(
@@ -266,7 +266,7 @@ def _nominal(
         from tisim.platform import Platform
 
         file = PlatformFile.read(platform)
-        # As it stands in its file: its own includes are relative to it.
+        # Loaded from its own file: its includes are relative to it.
         loaded = Platform.load(platform)
         names = [host.name for host in loaded.hosts[:2]] if hosts is None else hosts
         if len(names) < 2:
@@ -287,7 +287,7 @@ def _nominal(
 
 
 def _describe_loss(switches: Switches) -> str:
-    """The loss on a network whose hosts are not alike."""
+    """Describe the loss of accuracy on a network whose hosts differ."""
     return (
         f"the {len(switches.hosts)} hosts that measured are not alike, or not on one switch; the "
         "platform does not say so (without --nodes and --platform, they are written as measured)"
@@ -300,9 +300,9 @@ def _fit_weight(
     pair: tuple[str, str],
     switches: Switches | None,
 ) -> Weight | None:
-    """True if slow links weigh more than fast ones where they share one; None: not known.
+    """Choose and set ``network/weight-S``: whether slow links weigh more; None if unknown.
 
-    Fan-outs and incasts of all hosts decide, where some of them are slower than others.
+    Fan-outs and incasts of all hosts are compared, if some hosts are slower than others.
     """
     if switches is None or not file.is_measured:
         return None
@@ -334,7 +334,7 @@ def _fit_weight(
 def _with_burst(
     measurements: Measurements, file: PlatformFile, hosts: tuple[str, str], route: Route
 ) -> tuple[Measurements, float]:
-    """Find the links' burst in bytes and set it; a remark if the platform has no place for it."""
+    """Fit the links' burst in bytes and set it; adds a remark if the platform cannot express it."""
     burst = fit_burst(measurements, route.bandwidth, ENVELOPE)
     if burst == 0 or file.set_burst(hosts, burst):
         return measurements, burst
@@ -347,14 +347,14 @@ def _with_burst(
 
 
 def _polling(measurements: Measurements) -> dict[str, str]:
-    """The cost of a test and a probe that find nothing, each as much as the one before."""
+    """Return the cost of a test and a probe that find nothing, constant over attempts."""
     rows = measurements.frame.groupby("operation")["seconds"].median()
     costs = {f"smpi/{name}": f"{rows[name]:.6g}" for name in ("test", "iprobe") if name in rows}
     return {**costs, "smpi/grow-injected-times": "no"} if costs else {}
 
 
 def _memory(measurements: Measurements) -> dict[str, str]:
-    """The cost of copying and of combining blocks: to each size the bytes/s of the nearest one."""
+    """Return the cost of copying and combining blocks: each size has the nearest one's bytes/s."""
     blocks = measurements.frame[measurements.frame["bytes"] > 0]
     rows = blocks.groupby(["operation", "bytes"])["seconds"].median()
     tables = {}
@@ -370,9 +370,9 @@ def _memory(measurements: Measurements) -> dict[str, str]:
 
 
 def _with_options(measurements: Measurements, file: PlatformFile) -> Measurements:
-    """Set what SimGrid has no option for: what follows from the MPI library, and work in memory.
+    """Set options that SimGrid lacks: those of the MPI library, and the cost of work in memory.
 
-    A remark if the platform has no place for it.
+    Adds a remark if the platform cannot express them.
     """
     options = {**library_facts(measurements).options(), **_memory(measurements)}
     if not options or file.set_options(options):
@@ -390,11 +390,11 @@ def _fit_contention(
     route: Route,
     switches: Switches | None,
 ) -> tuple[Contention | None, float | None]:
-    """The rates of concurrent messages, and the limiter's bandwidth; None where there is none.
+    """Return the rates of concurrent messages, and the limiter's bandwidth, or None.
 
-    The limiter, which is set, is that with which the simulated exchange reaches the measured ratio.
-    Hosts that are in no cluster have none, nor those that are not alike: what holds up a shift of
-    theirs is a trunk or a slow cable.
+    The limiter, which is set, is the one with which the simulated exchange has the measured ratio.
+    Hosts outside of clusters have none, nor hosts that differ: a shift among them is limited by a
+    trunk or a slow cable.
     """
     contention = measure_contention(measurements)
     alike = switches is None or switches.is_uniform

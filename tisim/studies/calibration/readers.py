@@ -1,4 +1,4 @@
-"""Readers of measurement files, each recognised by its content."""
+"""Readers of measurement files, recognised by content."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import NamedTuple
 from tisim.errors import InputError
 from tisim.support.reading import read_input
 
-#: The timed operation: a ping-pong one way, back to back or after both sides slept; MPI_Send, with
-#: the receiver ready, late, or late and probing; MPI_Isend; the MPI_Recv of a message that had time
-#: to arrive; each further message of a stream; an MPI_Test and an MPI_Iprobe that find nothing;
-#: some messages to one receiver, until the first and until all are there; concurrent messages until
-#: the last is there; a message from one host to another while all other pairs of a round send too,
-#: and the shortest of some messages of one byte between them, one way; a block that a collective
-#: copies within a rank's memory, and one that it combines with another in a sum.
+#: Timed operations: a ping-pong one way, back to back or after both sides slept; MPI_Send, with the
+#: receiver ready, late, or late and probing; MPI_Isend; the MPI_Recv of a message that had time to
+#: arrive; each further message of a stream; an MPI_Test and an MPI_Iprobe that find nothing;
+#: several messages to one receiver, until the first and until all have arrived; concurrent messages
+#: until the last has arrived; a message between two hosts while all other pairs of a round also
+#: send, and the shortest of several one-byte messages between them, one way; a block that a
+#: collective copies within a rank's memory, and one that it combines with another in a sum.
 OPERATIONS = (
     "pingpong",
     "idle_pingpong",
@@ -40,22 +40,21 @@ OPERATIONS = (
 
 
 class Sample(NamedTuple):
-    """One measured time, in the units that all formats are brought to."""
+    """One measured time, in common units for all formats."""
 
     operation: str  # one of `OPERATIONS`
     nbytes: int  # size of one message
     seconds: float  # the measured time
-    # pairs, directions: concurrent pairs of processes, and directions in which each pair sends at
-    # once
+    # pairs, directions: concurrent pairs of processes, and concurrent directions of each pair
     pairs: int = 1
     directions: int = 1
-    # True if the processes were on one host; None where the format does not say.
+    # True if the processes were on one host; None if the format does not say.
     same_host: bool | None = None
-    # Seconds since the call before it ended; nan where the format does not say.
+    # Seconds since the previous call ended; nan if the format does not say.
     idle: float = math.nan
     pattern: str = "pairs"  # of concurrent transfers: pairs, shift, incast or fan-out
-    messages: int = 1  # of a stream: how many there were; of an arrival: how many are there
-    # Where the two processes are, if the format says; of messages of all pairs, in which round.
+    messages: int = 1  # of a stream: total number; of an arrival: number of arrived messages
+    # Hosts of the two processes, if the format has them; round, for messages of all pairs.
     host: str = ""
     peer: str = ""
     round: int = 0
@@ -63,18 +62,18 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True)
 class Text:
-    """A measurement file as lines; `ended` if the last of them has its end of line."""
+    """A measurement file as lines; `ended` if the last line is terminated."""
 
     path: Path
     lines: Sequence[str]
     ended: bool
 
     def error(self, message: str, line: int | None = None) -> InputError:
-        """An error at `line` (counted from 1) of this file."""
+        """Return an error at `line` (counted from 1) of this file."""
         return InputError(message, file=self.path, line=line)
 
     def cut(self, line: int, expected: str) -> InputError:
-        """The error of a row that is not whole."""
+        """Return the error of an incomplete row."""
         row = self.lines[line - 1].strip()
         return self.error(
             f"a cut or damaged line: expected {expected}, got {row!r}; remove the line or "
@@ -83,14 +82,14 @@ class Text:
         )
 
     def size(self, word: str, line: int) -> int:
-        """A message size in bytes."""
+        """Parse a message size in bytes."""
         value = self._number(word, "a message size", line)
         if value < 0 or value != int(value):
             raise self.error(f"a message size is a whole number of bytes, not {word!r}", line)
         return int(value)
 
     def quantity(self, word: str, what: str, line: int) -> float:
-        """A number that must not be negative; `what` names it in the message."""
+        """Parse a non-negative number; `what` names it in the message."""
         value = self._number(word, what, line)
         if value < 0:
             raise self.error(
@@ -117,23 +116,23 @@ def read_text(path: Path) -> Text:
         raise InputError(
             "a binary file, not measurements; unpack it if it is an archive", file=path
         )
-    lines = content.decode("utf-8-sig", errors="replace").splitlines()  # of Windows too
+    lines = content.decode("utf-8-sig", errors="replace").splitlines()  # also of Windows
     text = Text(path, lines, content.endswith((b"\n", b"\r")))
     if not any(line.strip() for line in text.lines):
         raise InputError("the file is empty: no measurement in it", file=path)
     return text
 
 
-# Blocks stand between ``begin result "NAME"`` and ``end result "NAME"`` (a ``#`` before them is
-# optional) and hold rows ``(variable= value)* bytes time stderr repetitions [a time a process]*``.
-# The time of a ping-pong is the round trip, in microseconds. Rows that somebody pasted below an
-# ``end`` line belong to the block that was named last.
+# Blocks are enclosed by ``begin result "NAME"`` and ``end result "NAME"`` (a preceding ``#`` is
+# optional) and contain rows ``(variable= value)* bytes time stderr repetitions [a time a
+# process]*``. The time of a ping-pong is the round trip, in microseconds. Rows pasted below an
+# ``end`` line belong to the last named block.
 
 SKAMPI = "a SKaMPI result file"
 _MARK = re.compile(r'#?\s*(begin|end)\s+result\s+"([^"]*)"')
 _VARIABLE = re.compile(r"\w+=\s*\S+\s+")
 _SKAMPI_ROW = "(variable= value)* bytes time stderr repetitions [a time a process]*"
-# Ping-pongs whose calls are not MPI_Send and MPI_Recv have a time of their own.
+# Ping-pongs with calls other than MPI_Send and MPI_Recv have different times.
 _OTHER_CALLS = frozenset(
     ("isend", "issend", "ssend", "bsend", "rsend", "irecv", "probe", "iprobe", "sendrecv")
 )
@@ -141,7 +140,7 @@ _MICROSECOND = 1e-6
 
 
 def read_skampi(text: Text) -> tuple[list[Sample], list[str]]:
-    """Read the samples of all ping-pong blocks, and a remark for each block left out."""
+    """Read the samples of all ping-pong blocks, and a remark for each omitted block."""
     names: dict[str, int] = {}
     samples: list[Sample] = []
     widths: dict[str, int] = {}
@@ -191,7 +190,7 @@ def _is_ping_pong(name: str) -> bool:
 
 
 def _numbers(text: Text, line: str, number: int, widths: dict[str, int], block: str) -> list[str]:
-    """The words of a row without its loop variables; all rows of a block have as many."""
+    """Return the words of a row without its loop variables; rows of a block have equal lengths."""
     row = line.strip() + " "
     while match := _VARIABLE.match(row):
         row = row[match.end() :]
@@ -209,7 +208,7 @@ _TITLE = re.compile(r"#\s*OSU\s+(MPI\S*\s+.*?)\s*(?:v\d.*|\(.*)?$")
 _OSU_COLUMNS = re.compile(r"#\s*Size\s")
 _PAIRS = re.compile(r"#\s*\[\s*pairs:\s*(\d+)")
 _MEGABYTE = 1e6
-# Messages that osu_bw sends in a row before it waits for an answer.
+# Messages that osu_bw sends before it waits for an answer.
 _WINDOW = 64
 
 
@@ -228,7 +227,7 @@ def read_osu(text: Text) -> tuple[list[Sample], list[str]]:
             continue
         words = row.split()
         if not words or not words[0][0].isdigit():
-            continue  # blank, or what a job script printed around the benchmark
+            continue  # blank, or output of a job script around the benchmark
         if title is None:
             raise text.error(
                 "rows without a title: keep the line '# OSU MPI ... Test' that says whether these "
@@ -245,7 +244,7 @@ def read_osu(text: Text) -> tuple[list[Sample], list[str]]:
 
 
 def _known(text: Text, title: str, line: int) -> str:
-    """Which benchmark a title names."""
+    """Return the benchmark that a title names."""
     name = re.sub(r"^mpi(-\S+)?\s", "", title.lower()).removesuffix("test").strip()
     known = {
         "latency": "latency",
@@ -278,7 +277,7 @@ def _osu_sample(text: Text, title: str, pairs: int, words: list[str], line: int)
 
 
 # Times are in microseconds. That of PingPong is one way; that of PingPing and Sendrecv is the time
-# in which every process sends a message and receives one.
+# in which every process sends and receives one message.
 
 IMB = "output of the Intel MPI Benchmarks (PingPong, PingPing, Sendrecv)"
 _SECTION = re.compile(r"\s*#\s*Benchmarking\s+(\S+)")
@@ -288,7 +287,7 @@ _TIMES = ("t[usec]", "t_avg[usec]")
 
 
 def read_imb(text: Text) -> tuple[list[Sample], list[str]]:
-    """Read the samples of the sections that are used, and a remark for each of the others."""
+    """Read the samples of the sections that are used, and a remark for each other section."""
     samples: list[Sample] = []
     others: dict[str, None] = {}
     section, columns = "", list[str]()
@@ -303,7 +302,7 @@ def read_imb(text: Text) -> tuple[list[Sample], list[str]]:
         elif row and not row.startswith("#") and section.lower() in _USED and columns:
             words = row.split()
             if not words[0][0].isdigit():
-                columns = []  # the remarks below the last row of a section
+                columns = []  # remarks below the last row of a section
                 continue
             samples.append(_imb_sample(text, section, columns, words, number))
         elif row and row[0].isdigit() and not section:
@@ -334,18 +333,16 @@ def _imb_sample(
 
 # Columns, in any order: ``operation``, ``bytes``, ``seconds``; and, where they apply, ``pairs``,
 # ``directions`` and ``pattern`` (of concurrent transfers: ``pairs``, ``shift``, ``incast`` or
-# ``fan-out``), ``messages`` (of a stream), ``host`` and ``peer`` (where the two processes ran),
-# ``round`` (of messages of all pairs). Operations:
-# ``pingpong`` and ``idle_pingpong`` (round trip, back to back and after both sides slept),
-# ``send``, ``late_send`` (MPI_Send to a receiver that is late by two round trips), ``probed_send``
-# (to one that is as late, and probes), ``isend``,
-# ``recv`` (of a message that has arrived), ``stream`` (all its messages, and an answer), ``test``
-# and ``iprobe`` (an MPI_Test and an MPI_Iprobe that find nothing), ``arrival`` (some messages to
-# one receiver, until the first of them is there and until all are: ``messages`` of 1 and more),
-# ``copy`` (an MPI_Alltoall of one rank), ``combine`` (an MPI_Reduce_local of sums) and
-# ``transfer`` (until the last of the concurrent messages is there).
-# Lines that begin with ``#`` are comments; ``# library:`` is followed by what the MPI library says
-# of itself.
+# ``fan-out``), ``messages`` (of a stream), ``host`` and ``peer`` (of the two processes), ``round``
+# (of messages of all pairs). Operations: ``pingpong`` and ``idle_pingpong`` (round trip, back to
+# back and after both sides slept), ``send``, ``late_send`` (MPI_Send to a receiver that is late by
+# two round trips), ``probed_send`` (to one that is equally late, and probes), ``isend``, ``recv``
+# (of a message that has arrived), ``stream`` (all its messages, and an answer), ``test`` and
+# ``iprobe`` (an MPI_Test and an MPI_Iprobe that find nothing), ``arrival`` (several messages to one
+# receiver, until the first and until all have arrived: ``messages`` of 1 and more), ``copy`` (an
+# MPI_Alltoall of one rank), ``combine`` (an MPI_Reduce_local of sums) and ``transfer`` (until the
+# last concurrent message has arrived). Lines that begin with ``#`` are comments; ``# library:`` is
+# followed by the version string of the MPI library.
 
 OWN = "tisim's CSV with the header operation,bytes,seconds,..."
 _REQUIRED = ("operation", "bytes", "seconds")
@@ -358,7 +355,7 @@ _LIBRARY = "# library:"
 
 
 def library_of(text: Text) -> str | None:
-    """The MPI library's own name, from the file; None if the file does not say."""
+    """Return the MPI library's version string from the file; None if it has none."""
     for line in text.lines:
         if line.startswith(_LIBRARY):
             return line.removeprefix(_LIBRARY).strip()
@@ -406,7 +403,7 @@ def read_own(text: Text) -> tuple[list[Sample], list[str]]:
 
 
 def _is_cut(end: str, others: set[str]) -> bool:
-    """True if the last word of a last line without an end is what was left of a longer one."""
+    """Return whether the last word of an unterminated last line is truncated."""
     if not others or end in others:
         return False
     return len(end) < min(map(len, others)) or any(other.startswith(end) for other in others)
@@ -445,10 +442,10 @@ def _own_sample(text: Text, row: dict[str, str], line: int) -> Sample:
     )
 
 
-# Every row is the time inside one MPI call. In a ping-pong an MPI_Send row is followed by an
-# MPI_Recv row that repeats its start: their sum is the round trip. Any other MPI_Recv row is the
-# receive of a message that had arrived. MPI_Test and MPI_Iprobe are called until they find a
-# message: all but the last of many find nothing.
+# Every row is the time in one MPI call. In a ping-pong an MPI_Send row is followed by an MPI_Recv
+# row that repeats its start: their sum is the round trip. Any other MPI_Recv row is the receive of
+# a message that had arrived. MPI_Test and MPI_Iprobe are called until they find a message: all but
+# the last of many find nothing.
 
 SIMGRID = "CSV rows op,bytes,start,duration without a header"
 _SIMGRID_ROW = re.compile(r"\s*MPI_\w+\s*,")
@@ -488,8 +485,8 @@ def read_simgrid(text: Text) -> tuple[list[Sample], list[str]]:
             samples.append(Sample(operation, nbytes, seconds, idle=idle))
         ended = started + seconds
         sent = (size, start, seconds) if operation == "send" else None
-        # All durations are printed with as many digits; fewer in a last line without an end are
-        # what was left of it.
+        # All durations are printed with the same number of digits; fewer in an unterminated last
+        # line mean that it is truncated.
         if number == len(text.lines) and not text.ended and len(duration) < width:
             raise text.cut(number, "op,bytes,start,duration")
         width = max(width, len(duration))
@@ -501,7 +498,7 @@ def _has_line(text: Text, *patterns: re.Pattern[str]) -> bool:
     return any(pattern.match(line) for line in text.lines for pattern in patterns)
 
 
-#: Name, recogniser and reader of each format, in the order in which they are tried.
+#: Name, recogniser and reader of each format, in the order of trial.
 READERS: tuple[
     tuple[str, Callable[[Text], bool], Callable[[Text], tuple[list[Sample], list[str]]]], ...
 ] = (
@@ -518,11 +515,10 @@ def _first(text: Text) -> str:
 
 
 def read_file(path: Path) -> tuple[list[Sample], list[str], str | None]:
-    """Read one measurement file, whatever its format.
+    """Read one measurement file of any format.
 
-    Returns the measured times, what the user should know about the file, and the MPI library that
-    measured, if the file says. Raises `InputError` if the file is of no known format, or a line of
-    it cannot be read.
+    Returns the measured times, information about the file for the user, and the MPI library, if the
+    file names it. Raises `InputError` if the file has an unknown format, or a line cannot be read.
     """
     text = read_text(path)
     for _, recognises, read in READERS:

@@ -1,8 +1,8 @@
-"""The speed of each region of a program, and what the regions of another run of it take.
+"""Speed of each region of a program, and the time of the regions in another run of it.
 
-A region is what a rank computes between two calls; it is known by the call paths of the two, or by
-their kinds in a trace without call sites. A program that counts instructions says how much each
-region does, and the same program as its users run it how long that takes.
+A region is the computation of a rank between two calls; it is identified by their call paths, or by
+their kinds in a trace without call sites. A run that counts instructions gives the volume of each
+region, and the same program as its users run it gives the time.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from tisim.traces.volumes import PREDICTED_TIME, volumes_of
 
 _Name = str | PathLike[str]
 _COUNTER = "# counter: "
-# Lines of what the recorder has noted beside calls; they have no numbers.
+# Lines in which the recorder notes information other than calls; they have no numbers.
 _BESIDE = "# @"
 _COMPUTE = "compute"
-# The part of a rank's time that must be in regions of both traces where their calls differ.
+# Minimum fraction of a rank's time in regions of both traces if their calls differ.
 _ALIKE = 0.7
-# A region that takes less of all time is measured too briefly for larger volumes.
+# Fraction of the total time below which a region's measurement is too short for larger volumes.
 _BRIEF = 1e-3
-# Visits of that many times the measured volume may have data that no longer fit into a cache.
+# Visits above this multiple of the measured volume may have data that exceed a cache.
 _LARGER = 2.0
 _BEGINNING, _END = "beginning", "end"
 
 
 class Region(NamedTuple):
-    """A computation between two calls, named by their call paths or their kinds."""
+    """A computation between two calls, identified by their call paths or kinds."""
 
     before: str
     after: str
 
     def text(self) -> str:
-        """The two paths, of the callers that both have only the last."""
+        """Return the two paths, with only the last of their common callers."""
         before, after = (short_path(path).split(BETWEEN) for path in self)
         alike = takewhile(
             lambda pair: pair[0] == pair[1], zip(before[:-1], after[:-1], strict=False)
@@ -57,26 +57,26 @@ class Region(NamedTuple):
 
 
 class _Computation(NamedTuple):
-    """All that a rank computes between two calls."""
+    """Computation of a rank between two calls."""
 
     region: Region
     volume: float
-    #: The name of the call behind it, by which two recordings of one program are compared.
+    #: Name of the following call, by which two recordings of a program are compared.
     call: str
 
 
 @dataclass
 class RegionRate:
-    """What a region does in all ranks together, and how long it takes.
+    """Volume and time of a region over all ranks.
 
     Attributes
     ----------
     volume
-        Its instructions, or what else was counted.
+        Instructions, or another counted unit.
     seconds
-        Of processor time; of several timed runs, the median.
+        Processor time; for several timed runs, the median.
     visits
-        How often a rank came by.
+        Number of visits by ranks.
     """
 
     volume: float = 0.0
@@ -85,7 +85,7 @@ class RegionRate:
 
     @property
     def mean_volume(self) -> float:
-        """The volume of a visit."""
+        """Volume per visit."""
         return self.volume / self.visits
 
 
@@ -96,12 +96,11 @@ class RegionRates:
     Attributes
     ----------
     regions
-        By region.
+        Rates by region.
     counted_seconds
-        What the program that counts took for all of them, where its trace says so.
+        Total seconds in the counting run, if its trace has them.
     slowdowns
-        How many times as long regions take that find no data in the caches, where that was
-        measured.
+        Slowdown of regions that find no data in the caches, if measured.
     """
 
     regions: dict[Region, RegionRate]
@@ -110,20 +109,20 @@ class RegionRates:
 
     @cached_property
     def seconds(self) -> float:
-        """What all regions take."""
+        """Total seconds of all regions."""
         return sum(rate.seconds for rate in self.regions.values())
 
     @cached_property
     def per_second(self) -> float:
-        """Instructions a second over all regions."""
+        """Instructions/s over all regions."""
         return sum(rate.volume for rate in self.regions.values()) / self.seconds
 
     def seconds_of(self, region: Region, volume: float) -> float:
-        """What a volume takes in a region; one that was not measured has the rate of all.
+        """Return the seconds of a volume in a region; an unmeasured region has the overall rate.
 
-        Where nothing was counted in a region, which then computes in libraries alone, each visit
-        takes what it took in the mean. Of a region that was measured briefly, what a volume has
-        beyond the mean of those measured takes the rate of all.
+        If nothing was counted in a region, which then computes only in libraries, each visit takes
+        its mean time. In a region that was measured briefly, volume beyond the measured mean has
+        the overall rate.
         """
         rate = self.regions.get(region)
         if rate is None or rate.seconds == 0:
@@ -139,9 +138,9 @@ class RegionRates:
 def nearest_rates(
     inputs: Sequence[RegionRates], visited: Mapping[Region, RegionRate]
 ) -> dict[Region, RegionRates]:
-    """The rates for each visited region: those of the input, of several, most like it.
+    """Return, for each visited region, the rates of the most similar of several inputs.
 
-    Inputs are compared by the mean volume of a visit: where it is alike, so is the working set.
+    Inputs are compared by the mean volume of a visit: a similar volume means a similar working set.
     """
     return {
         region: min(inputs, key=lambda rates: _distance(rates.regions.get(region), rate))
@@ -150,12 +149,12 @@ def nearest_rates(
 
 
 def hit_rate(held: float) -> float:
-    """The share of accesses that find their data in a cache, which holds a share of all data.
+    """Return the cache hit rate if the cache contains a fraction `held` of all data.
 
-    The data are swept over again and again, and the cache replaces any of its lines. Of `C` lines,
-    one outlasts a sweep over `W` with the probability ``(1 - 1 / C) ** ((1 - h) W)``, since each
-    miss replaces one: ``h = exp(-(1 - h) / held)``. Twice the cache are found again to 20 %, three
-    times to 6 %.
+    The data are swept over repeatedly, and the cache replaces a random line. Of `C` lines, one
+    survives a sweep over `W` with the probability ``(1 - 1 / C) ** ((1 - h) W)``, since each miss
+    replaces one: ``h = exp(-(1 - h) / held)``. The hit rate is 20 % for twice the cache, 6 % for
+    three times.
     """
     if held >= 1:
         return 1.0
@@ -166,12 +165,12 @@ def hit_rate(held: float) -> float:
 
 
 def _is_like(measured: RegionRate | None, cold: RegionRate) -> bool:
-    """True if visits have no more data than where the slowdown of cold caches was measured."""
+    """Return whether visits have no more data than those with the slowdown of cold caches."""
     return measured is not None and measured.mean_volume <= _LARGER * cold.mean_volume
 
 
 def _distance(measured: RegionRate | None, other: RegionRate) -> float:
-    """By which factor the mean volumes of a visit differ, as a logarithm."""
+    """Return the absolute logarithm of the ratio of two mean volumes of a visit."""
     if measured is None:
         return math.inf
     if not measured.volume or not other.volume:
@@ -181,19 +180,19 @@ def _distance(measured: RegionRate | None, other: RegionRate) -> float:
 
 @dataclass(frozen=True)
 class TimedTrace:
-    """What came of the volumes of a trace.
+    """Predicted times of a trace's volumes.
 
     Attributes
     ----------
     seconds
-        Of all its computations.
+        Total seconds of its computations.
     unknown
-        The part of `seconds` that is in regions whose rate was not measured.
+        Fraction of `seconds` in regions without a measured rate.
     larger
-        The part in regions whose visits have more than twice the measured volume, and which may
-        find less in the caches.
+        Fraction in regions whose visits have more than twice the measured volume, and for which no
+        slowdown of cold caches was measured; they may have more cache misses.
     warm
-        `seconds`, with all regions as fast as they were measured.
+        `seconds`, if all regions were as fast as measured.
     """
 
     seconds: float
@@ -205,12 +204,11 @@ class TimedTrace:
 def measure_regions(
     counted: _Name, timed: Sequence[_Name], cold: Sequence[_Name] = ()
 ) -> RegionRates:
-    """Find the rate of each region.
+    """Measure the rate of each region.
 
     `counted` is a trace whose volumes are instructions, `timed` are runs of the same program with
-    the same input, as users have compiled it, recorded with the counter ``time``, and `cold` with
-    the counter ``cold``. Raises `InputError` where they are something else, or do not make the same
-    calls.
+    the same input, as compiled by users, recorded with the counter ``time``, and `cold` with the
+    counter ``cold``. Raises `InputError` if they are something else, or their calls differ.
     """
     from tisim.traces.counts import counter_totals
 
@@ -255,12 +253,12 @@ def write_timed(
 ) -> TimedTrace:
     """Write a packed trace whose volumes are nanoseconds, from one whose volumes are counted.
 
-    Each region of it takes as long for each instruction as with the input, of those that were
-    measured, whose visits have volumes most like its own. Where visits have more than twice the
-    volume of the first input and of that one, and the slowdown of cold caches was measured with
-    the first, the part of it counts that `hit_rate` leaves of the share `cached` of the data that
-    the last cache holds. What the recorder has noted beside calls, such as call sites, is left out.
-    Raises `InputError` where a file cannot be read or written.
+    Each region takes the time per instruction of the measured input whose visits have the most
+    similar volume. If visits have more than twice the volume of that input, which is at most twice
+    that of the first, and the slowdown of cold caches was measured with the first, it applies to
+    the fraction of misses: `hit_rate` for the fraction `cached` of the data in the last-level
+    cache. Other information of the recorder, such as call sites, is omitted. Raises `InputError` if
+    a file cannot be read or written.
     """
     from tisim.traces.packed import pack
 
@@ -302,7 +300,7 @@ def write_timed(
 
 
 def _with_times(lines: Iterable[str], times: Iterable[float]) -> Iterator[str]:
-    """The lines of a rank with times: a computation in front of each call, and one at the end."""
+    """Yield the lines of a rank with times: a computation before each call, and one at the end."""
     upcoming = iter(times)
     rank = ""
     for line in lines:
@@ -326,7 +324,7 @@ def _compute(rank: str, seconds: float) -> Iterator[str]:
 
 
 class _Text:
-    """The text of a packed trace, in a folder that is there for a time."""
+    """Text of a packed trace, in a temporary folder."""
 
     def __init__(self, name: _Name, folder: Path, *, timed: bool) -> None:
         from tisim.traces import Trace
@@ -347,7 +345,7 @@ class _Text:
                 "as --counter register (see 'tisim cc') or --counter qemu",
                 file=str(name),
             )
-        #: Units of its volumes in a second, if they are times.
+        #: Units of its volumes per second, if they are times.
         self.per_second = rate or math.nan
         self._is_cold = volumes is not None and volumes.is_cold
         self._folder = folder / "text"
@@ -355,7 +353,7 @@ class _Text:
         unpack(name, self._folder)
 
     def check_caches(self, *, cold: bool) -> None:
-        """Refuse times from cold caches in place of others, and the other way round."""
+        """Reject times from cold caches in place of others, and vice versa."""
         if self._is_cold == cold:
             return
         raise InputError(
@@ -367,14 +365,14 @@ class _Text:
         )
 
     def file(self, rank: int) -> Path:
-        """The lines of a rank, as the recorder names them."""
+        """Return the file of a rank's lines, as the recorder names it."""
         found = self._folder / f"rank-{rank}.txt"
         if not found.is_file():
             raise InputError("is not a trace of 'tisim record'", file=self.trace.name)
         return found
 
     def computations(self, rank: int) -> list[_Computation]:
-        """What a rank computes before each of its calls, and behind the last one."""
+        """Return the computations of a rank before each of its calls, and after the last one."""
         paths = dict(recorded_paths(self.trace, rank))
         unnamed = {path for path in paths.values() if path not in self._names}
         if unnamed:
@@ -406,11 +404,11 @@ class _Text:
         return found
 
     def seconds(self, rank: int, counted: Sequence[_Computation]) -> dict[Region, float]:
-        """The seconds that a rank computes in each region of the counted trace.
+        """Return the seconds that a rank computes in each region of the counted trace.
 
-        Where its calls are the same, the regions are. Otherwise, as where messages are taken as
-        they come, regions are found by their call paths, and have their mean time a visit; what
-        is left over belongs to those that are not found, by their volumes.
+        If its calls are the same, so are the regions. Otherwise, for example if messages are
+        received in order of arrival, regions are found by their call paths, and have their mean
+        time per visit; the remainder is assigned to missing regions by volume.
         """
         own = self.computations(rank)
         found: dict[Region, float] = {}
@@ -461,6 +459,6 @@ def _opened(name: _Name, *, timed: bool) -> Iterator[_Text]:
 
 
 def largest(rates: RegionRates, most: int) -> list[tuple[Region, RegionRate]]:
-    """The regions that take most of the time, the longest first."""
+    """Return the regions that take most of the time, the longest first."""
     ordered = sorted(rates.regions.items(), key=lambda item: -item[1].seconds)
     return [(region, rate) for region, rate in ordered[:most] if rate.seconds > 0]

@@ -1,4 +1,4 @@
-"""The calibration as text, and as a picture."""
+"""Calibration results as text, and as a picture."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _WIDTH = 100
 
 
 def report(calibration: Calibration) -> str:
-    """The findings, for a person to read."""
+    """Return the findings as text."""
     return "\n\n".join(_sections(calibration)) + "\n"
 
 
@@ -147,7 +147,7 @@ def _segments(calibration: Calibration, fit: Piecewise, errors: pd.DataFrame) ->
 
 
 def _coefficients(line: Line) -> list[str]:
-    """Both coefficients, each with half the width of its 95 % interval."""
+    """Return both coefficients, each with half the width of its 95 % interval."""
     return [
         f"{line.intercept * 1e6:.4g}",
         _half_width(line.intercept, line.intercept_interval[1], 1e6),
@@ -174,7 +174,7 @@ def _breakpoints(calibration: Calibration) -> str:
     return "\n".join(align([heads, *rows], left=(2, 3)))
 
 
-# Colours that colour-blind readers tell apart (Okabe & Ito 2008).
+# Colours that colour-blind readers can distinguish (Okabe & Ito 2008).
 _LOOKS = {
     "pingpong": ("#0072b2", "ping-pong, one way"),
     "send": ("#e69f00", "MPI_Send"),
@@ -189,7 +189,7 @@ def figure(calibration: Calibration) -> Figure:
     """Draw times over message sizes, both on logarithmic scales.
 
     Points are measured times, lines the fitted segments (those of the ping-pong with its
-    overheads), circles the ping-pong as tisim simulates it on the calibrated platform.
+    overheads), circles the ping-pong simulated on the calibrated platform.
     """
     from matplotlib.figure import Figure
 
@@ -220,7 +220,7 @@ def figure(calibration: Calibration) -> Figure:
 
 
 def _measured(axes: Axes, calibration: Calibration, fit: Piecewise) -> None:
-    """The points of one operation and the lines through them."""
+    """Draw the points of one operation and the lines through them."""
     colour, label = _LOOKS[fit.operation]
     frame = calibration.measurements.frame
     rows = frame[frame["operation"] == fit.operation]
@@ -245,19 +245,19 @@ def _measured(axes: Axes, calibration: Calibration, fit: Piecewise) -> None:
 
 
 def _thinned(simulated: pd.DataFrame) -> pd.DataFrame:
-    """Rows about evenly spaced on the axis, few enough for circles to stand apart."""
+    """Return rows about evenly spaced on the axis, few enough for circles not to overlap."""
     sizes = simulated["bytes"].to_numpy(dtype=np.float64)
     places = np.searchsorted(sizes, np.geomspace(max(sizes[0], 1), sizes[-1], _CIRCLES))
     return simulated.iloc[np.unique(np.minimum([0, *places], len(sizes) - 1))]
 
 
 def _on_log(nbytes: Floats) -> Floats:
-    """Sizes for a logarithmic axis: messages without payload stand at half a byte."""
+    """Return sizes for a logarithmic axis: messages without payload are at half a byte."""
     return np.where(nbytes > 0, nbytes, 0.5)
 
 
 def check_plot(path: str | PathLike[str]) -> None:
-    """Raise an `InputError` unless the suffix of a file is that of a picture."""
+    """Raise an `InputError` unless the suffix of a file is that of a picture format."""
     from matplotlib.backend_bases import FigureCanvasBase
 
     suffix, known = Path(path).suffix, sorted(FigureCanvasBase.get_supported_filetypes())
@@ -268,9 +268,9 @@ def check_plot(path: str | PathLike[str]) -> None:
 
 
 def save(calibration: Calibration, path: str | PathLike[str]) -> None:
-    """Write the picture; the suffix of the file says in which format.
+    """Write the picture in the format given by the file's suffix.
 
-    Raises `InputError` if the format is unknown or nothing can be written there.
+    Raises `InputError` if the format is unknown or the file cannot be written.
     """
     check_plot(path)
     drawing = figure(calibration)

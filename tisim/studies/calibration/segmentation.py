@@ -1,10 +1,10 @@
-"""Breakpoints by themselves: where a curve of times over sizes changes from one line to another.
+"""Detection of breakpoints: where a curve of times over sizes changes from one line to another.
 
-An MPI library changes protocol at a few sizes, and the time jumps there or changes its slope. The
+An MPI library changes protocol at a few sizes, where the time jumps or changes its slope. The
 segmentation with the least squared relative residual is found for every number of segments by
 dynamic programming (Bai & Perron, J. Appl. Econometrics 18, 2003), and the number of segments by an
-information criterion (Schwarz 1978). Outliers count little, and where the relative noise
-differs from size to size, quiet sizes weigh more.
+information criterion (Schwarz 1978). Outliers have little weight, and if the relative noise differs
+between sizes, quiet sizes weigh more.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from numpy.typing import NDArray
 
 from tisim.studies.calibration.line import Floats, robust_line, robust_sigma
 
-#: A segment found automatically has at least this many sizes: two make a line, two more test it.
+#: Minimum sizes of a detected segment: two make a line, two more test it.
 LEAST_SIZES = 4
-#: More protocol changes than this are not protocol changes.
+#: Maximum number of segments: more are not protocol changes.
 MOST_SEGMENTS = 12
-#: A segment's sizes span nearly a doubling: steps in finer succession are packets, not protocols.
+#: Minimum ratio of a segment's sizes: steps in finer succession are packets, not protocols.
 LEAST_SPAN = 1.75
-# Parameters that one more segment costs in the criterion: its two coefficients...
+# Parameters that an additional segment costs in the criterion: its two coefficients...
 _COST_OF_A_LINE = 2.0
-# ... and its place, which costs more than a coefficient since it is searched for (Zhang &
-# Siegmund, Biometrics 63, 2007).
+# ... and its place, which costs more than a coefficient since it is searched for (Zhang & Siegmund,
+# Biometrics 63, 2007).
 _COST_OF_A_PLACE = 3.0
-# Tolerance of a line: a change below this relative size is no protocol change.
+# Tolerance of a line: a smaller relative change is not a protocol change.
 _INDIFFERENCE = 0.005
-# The dynamic programme looks at this many places for a breakpoint first, then at all around them.
+# The dynamic program first examines this many candidate breakpoints, then all around the best.
 _PLACES = 500
 _PASSES = 4
 _OUTLIER_SIGMAS = 5.0
@@ -40,16 +40,16 @@ _OUTLIER_SIGMAS = 5.0
 
 @dataclass(frozen=True)
 class Points:
-    """Times over sizes, in ascending order of size, one point a size."""
+    """Times over sizes, in ascending order of size, one point per size."""
 
     # nbytes, seconds: sizes in bytes and times in seconds, shape ``(n,)``
     nbytes: Floats
     seconds: Floats
-    offset: Floats  # part of each time that is known already, in seconds, shape ``(n,)``
+    offset: Floats  # known part of each time, in seconds, shape ``(n,)``
     weights: Floats  # relative weight of each point, shape ``(n,)``
 
     def part(self, first: int, end: int) -> Points:
-        """The points ``first`` to ``end``, the latter exclusive."""
+        """Return the points ``first`` to ``end``, the latter exclusive."""
         inside = slice(first, end)
         return Points(
             self.nbytes[inside], self.seconds[inside], self.offset[inside], self.weights[inside]
@@ -61,7 +61,7 @@ def find_breaks(points: Points, hints: Sequence[int] = ()) -> list[int]:
 
     `hints` are positions where another operation changes: they need less evidence, since they need
     not be searched for. Returns ascending positions ``i``: a new segment starts at
-    ``points.nbytes[i]``. Empty where one line serves.
+    ``points.nbytes[i]``. Empty if one line fits.
     """
     if len(points.nbytes) < 2 * LEAST_SIZES:
         return []
@@ -81,16 +81,16 @@ def find_breaks(points: Points, hints: Sequence[int] = ()) -> list[int]:
 
 
 def _trust(deviations: Floats, noise: Floats) -> Floats:
-    """Weights that hold the square of every deviation to that of five standard deviations.
+    """Return weights that limit the square of every deviation to five standard deviations.
 
-    An outlier keeps a little weight: beside a breakpoint that decides on which side it lies.
+    An outlier keeps a little weight, which next to a breakpoint determines its side.
     """
     far = np.abs(deviations) / (_OUTLIER_SIGMAS * robust_sigma(noise))
     return np.asarray(1.0 / np.maximum(far, 1.0) ** 2)
 
 
 def _first_trust(seconds: Floats) -> Floats:
-    """Trust before any line is known, from how far a point is from the median of five."""
+    """Return trust before any line is known, from the distance to the median of five points."""
     logs = np.log(seconds)
     deviations = np.zeros_like(logs)
     windows = np.lib.stride_tricks.sliding_window_view(logs, 5)
@@ -99,7 +99,7 @@ def _first_trust(seconds: Floats) -> Floats:
 
 
 def _noise_profile(residuals: Floats) -> Floats:
-    """Relative noise of each point, from the residuals around it; its mean square is one."""
+    """Return the relative noise of each point from nearby residuals; its mean square is one."""
     width = max(15, len(residuals) // 10)
     if len(residuals) < 3 * width:
         return np.ones_like(residuals)
@@ -113,11 +113,11 @@ def _noise_profile(residuals: Floats) -> Floats:
 
 
 def _costs(points: Points, weights: Floats, starts: NDArray[np.intp]) -> Floats:
-    """Squared relative residual of the best line over each run of blocks.
+    """Return the squared relative residual of the best line over each run of blocks.
 
-    `starts` says where each block of points starts, shape ``(m,)``; blocks are not divided. Entry
-    ``[i, j]`` of the result, shape ``(m, m)``, is for blocks ``i`` to ``j`` inclusive; infinite
-    below the diagonal.
+    `starts` contains the start of each block of points, shape ``(m,)``; blocks are not divided.
+    Entry ``[i, j]`` of the result, shape ``(m, m)``, is for blocks ``i`` to ``j`` inclusive;
+    infinite below the diagonal.
     """
     relative = weights / points.seconds**2
     rest = points.seconds - points.offset
@@ -129,8 +129,8 @@ def _costs(points: Points, weights: Floats, starts: NDArray[np.intp]) -> Floats:
     squares = np.add.reduceat(relative * rest * rest, starts)
     m = len(starts)
     upper = np.triu(np.ones((m, m), dtype=bool))
-    # Sums that start afresh in every row: differences of one running sum would lose the digits of
-    # large sizes beside the weight of small ones.
+    # Sums that restart in every row: differences of one running sum would lose the digits of large
+    # sizes to the weight of small ones.
     s, sx, sxx, sy, sxy = (np.cumsum(np.where(upper, row, 0.0), axis=1) for row in blocks)
     syy = np.cumsum(np.where(upper, squares, 0.0), axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -151,7 +151,7 @@ def _costs(points: Points, weights: Floats, starts: NDArray[np.intp]) -> Floats:
 
 
 def _best(points: Points, weights: Floats, unit: float) -> list[int]:
-    """Breaks of the segmentation that the information criterion prefers."""
+    """Return the breaks of the segmentation that the information criterion prefers."""
     n = len(points.nbytes)
     starts = np.unique(np.linspace(0, n, min(n, _PLACES), endpoint=False).astype(np.intp))
     cost = _costs(points, weights / unit, starts)
@@ -160,8 +160,8 @@ def _best(points: Points, weights: Floats, unit: float) -> list[int]:
     edges = np.append(points.nbytes[starts], points.nbytes[-1])
     too_short |= edges[None, 1:] < LEAST_SPAN * edges[:-1, None]
     cost = np.where(too_short, np.inf, cost)
-    # least[j]: cost of blocks 0 to j in the present number of segments; came[k][j]: where the last
-    # of them starts.
+    # least[j]: cost of blocks 0 to j in the current number of segments; came[k][j]: start of the
+    # last segment.
     least = cost[0].copy()
     came: list[NDArray[np.intp]] = []
     best_value, best_count = _criterion(least[-1], n, 1), 1
@@ -185,16 +185,16 @@ def _best(points: Points, weights: Floats, unit: float) -> list[int]:
 
 
 def _criterion(squares: float, n: int, segments: int) -> float:
-    """Schwarz's criterion for `segments` lines that leave the squared relative residual."""
+    """Return Schwarz's criterion for `segments` lines with this squared relative residual."""
     mean = squares / n + _INDIFFERENCE**2
     parameters = (_COST_OF_A_LINE + _COST_OF_A_PLACE) * segments
-    # Few points are fitted better than they are known: the correction of Hurvich & Tsai (1989).
+    # Few points are overfitted: the correction of Hurvich & Tsai (1989).
     correction = n / max(n - 2.0 * segments - 1.0, 1.0)
     return float(n * np.log(mean) + parameters * np.log(n) * correction)
 
 
 def _adopt(points: Points, weights: Floats, breaks: list[int], hints: Sequence[int]) -> list[int]:
-    """Add those of the hints that the criterion accepts where their place costs nothing."""
+    """Add the hints that the criterion accepts when their place costs nothing."""
     n = len(points.nbytes)
     edges = [0, *breaks, n]
     while True:
@@ -213,12 +213,12 @@ def _adopt(points: Points, weights: Floats, breaks: list[int], hints: Sequence[i
 
 
 def _squares(points: Points, weights: Floats, edges: list[int]) -> float:
-    """Squared relative residual of the best lines between the edges."""
+    """Return the squared relative residual of the best lines between the edges."""
     return sum(_square(points, weights, first, end) for first, end in pairwise(edges))
 
 
 def _fits_between(points: Points, edges: list[int], hint: int) -> bool:
-    """True if a break at `hint` leaves segments on both sides that are long enough."""
+    """Return whether a break at `hint` leaves segments of sufficient length on both sides."""
     if not 0 < hint < edges[-1]:
         return False
     after = bisect_right(edges, hint)
@@ -232,7 +232,7 @@ def _fits_between(points: Points, edges: list[int], hint: int) -> bool:
 def _refine(
     points: Points, weights: Floats, breaks: list[int], starts: NDArray[np.intp]
 ) -> list[int]:
-    """Move each break to the best size near it, where the programme saw only every few."""
+    """Move each break to the best size nearby, where the program examined only every few."""
     n = len(points.nbytes)
     step = int(np.diff(starts).max())
     refined = list(breaks)
@@ -250,12 +250,12 @@ def _refine(
 
 
 def _square(points: Points, weights: Floats, first: int, end: int) -> float:
-    """Squared relative residual of the best line through ``points[first:end]``."""
+    """Return the squared relative residual of the best line through ``points[first:end]``."""
     return float(_costs(points.part(first, end), weights[first:end], np.array([0]))[0, 0])
 
 
 def _residuals(points: Points, weights: Floats, breaks: list[int]) -> Floats:
-    """Log residuals of the lines between `breaks`."""
+    """Return the log residuals of the lines between `breaks`."""
     edges = [0, *breaks, len(points.nbytes)]
     parts = []
     for first, end in pairwise(edges):

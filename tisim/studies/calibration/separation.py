@@ -1,16 +1,17 @@
-"""Software overheads and the network's part of a message, told apart by all measurements together.
+"""Separate software overheads from the network's part of a message, using all measurements.
 
 A message of ``k`` bytes from MPI_Send to MPI_Recv takes ``os(k) + wire(k) + or(k)``, where the
-network takes at least ``(k + 16) / bandwidth``. A stream of messages takes, for each, the longest
-of the three, since they overlap from message to message. Calls that are timed on their own take
-longer than in a program: a receiver that idled is slow at first, a sender copies while the network
-carries. So where ``send + recv + (k + 16) / bandwidth`` exceeds the ping-pong, the overheads give
-way. They are the least-squares solution, at each size, of
+network takes at least ``(k + 16) / bandwidth``. A stream of messages takes, for each, the maximum
+of the three, since they overlap between messages. Calls that are timed alone take longer than in a
+program: a receiver that idled is slow at first, a sender copies while the network transfers. So
+where ``send + recv + (k + 16) / bandwidth`` exceeds the ping-pong, the overheads are reduced. They
+are the least-squares solution, at each size, of
 
     os = send,  or = recv,  os + wire + or = pingpong,  max(os, or, (k + 16) / bandwidth) = stream
 
-with the errors of their measurements: the ping-pong and the stream are what a program sees, and
-hold; MPI_Send was timed in the ping-pong itself; MPI_Recv was timed alone, after idling.
+weighted by the errors of their measurements: the ping-pong and the stream are what a program
+experiences, and are exact; MPI_Send was timed in the ping-pong itself; MPI_Recv was timed alone,
+after idling.
 """
 
 from __future__ import annotations
@@ -25,46 +26,46 @@ from tisim.studies.calibration.measurements import Curve, Measurements
 from tisim.studies.calibration.overheads import Overheads
 from tisim.studies.calibration.piecewise import Piecewise, Target, fit_piecewise, refined
 
-# Relative errors of the calls as a program would see them: of MPI_Send in the ping-pong, and of
+# Relative errors of the calls compared to those in a program: of MPI_Send in the ping-pong, and of
 # MPI_Recv alone.
 _SEND_ERROR, _RECV_ERROR = 0.1, 1.0
-# The network has at least this part of the nominal latency, and of the shortest message.
+# Minimum latency, as a fraction of the nominal latency and of the shortest message.
 _LEAST_LATENCY = 0.1
-# Lines follow what overheads must give way to within this part of the ping-pong.
+# Lines follow the reduced overheads within this fraction of the ping-pong.
 _TOLERANCE = 0.015
-# A time that is longer by this part is longer, and not only measured so.
+# Smallest relative difference of times that exceeds measurement noise.
 _NOTABLE = 0.05
-#: Round trips in the benchmark before the one that is timed.
+#: Untimed round trips in the benchmark before the timed one.
 ROUND_TRIPS_BEFORE = 2
 
 
 @dataclass(frozen=True)
 class Network:
-    """The lower bound of the network's part of a message."""
+    """Lower bound of the network's part of a message."""
 
     bandwidth: float  # of the route, in bytes/s
     latency: float  # least latency, in seconds
-    envelope: int  # bytes that a message carries beside its payload
-    burst: float = 0.0  # bytes that the links pass at once
-    startup: float = 0.0  # one way of the shortest message, in seconds
+    envelope: int  # bytes that a message carries in addition to its payload
+    burst: float = 0.0  # bytes that the links pass without delay
+    startup: float = 0.0  # one-way time of the shortest message, in seconds
 
     @classmethod
     def of(
         cls, bandwidth: float, latency: float, ping_pong: Curve, envelope: int, burst: float = 0.0
     ) -> Network:
-        """The bounds that nominal values and the shortest message give."""
+        """Return the bounds given by nominal values and the shortest message."""
         startup = float(ping_pong.seconds.min())
         least = _LEAST_LATENCY * min(latency, startup)
         return cls(bandwidth, least, envelope, burst, startup)
 
     def saved(self, nbytes: Floats) -> Floats:
-        """The time that a message saves by the bytes that pass at once, in seconds.
+        """Return the seconds that a message saves through the burst.
 
-        Before the ping-pong that is timed, others have spent bytes that the links get back only
-        at their bandwidth (`ADR 29`).
+        Round trips before the timed ping-pong have spent part of the burst, which the links regain
+        only at their bandwidth (`ADR 29`).
         """
         whole = nbytes + self.envelope
-        left = np.full((2, len(whole)), self.burst)  # on the way there, and back
+        left = np.full((2, len(whole)), self.burst)  # remaining burst in each direction
         for _ in range(ROUND_TRIPS_BEFORE + 1):
             at_once = np.zeros_like(left)
             for way in range(2):
@@ -75,18 +76,18 @@ class Network:
         return np.asarray(at_once.mean(axis=0) / self.bandwidth)
 
     def least_seconds(self, nbytes: Floats) -> Floats:
-        """The least time of a message in the network."""
+        """Return the minimum time of a message in the network."""
         return np.asarray(self.carried(nbytes) - self.saved(nbytes))
 
     def carried(self, nbytes: Floats) -> Floats:
-        """The same in a stream, which has spent the bytes that pass at once."""
+        """Return the same in a stream, which has used up the burst."""
         return self.latency + (nbytes + self.envelope) / self.bandwidth
 
 
 def separate(measured: Measurements, overheads: Overheads, network: Network) -> Overheads:
-    """The overheads, such that what they leave of ping-pongs is enough for the network.
+    """Return the overheads, reduced where they leave too little of ping-pongs for the network.
 
-    They are the same where they leave enough and streams, if there are any, agree.
+    They are unchanged if they leave enough and streams, if measured, agree.
     """
     thresholds = overheads.thresholds
     if thresholds is None or (overheads.sender is None and overheads.receiver is None):
@@ -119,15 +120,16 @@ def _of(lines: Piecewise | None, nbytes: Floats, limit: int) -> Floats:
 def _joint(
     send: Floats, recv: Floats, whole: Floats, network: Network, nbytes: Floats, gap: Floats | None
 ) -> tuple[Floats, Floats]:
-    """Overheads of the sender and the receiver at each size."""
+    """Return the overheads of the sender and the receiver at each size."""
     if gap is not None:
         send, recv = np.minimum(send, gap), np.minimum(recv, gap)
-        # Streams that neither the sender nor the bandwidth explains are held up by the receiver.
+        # Streams that neither the sender nor the bandwidth explains are limited by the receiver.
         slow = gap > (1 + _NOTABLE) * np.maximum(send, network.carried(nbytes))
         held_up = slow & (recv > 0) & np.isfinite(gap)
         recv = np.where(held_up, gap, recv)
     excess = np.maximum(send + recv + network.least_seconds(nbytes) - whole, 0.0)
-    # Each gives way as the square of its error; none below zero, where the other gives the rest.
+    # Reductions are proportional to the squared errors; where one reaches zero, the other takes the
+    # rest.
     send_part = (_SEND_ERROR * send) ** 2
     recv_part = (_RECV_ERROR * recv) ** 2
     total = np.maximum(send_part + recv_part, np.finfo(float).tiny)
@@ -144,12 +146,12 @@ def _lines(
     inside: NDArray[np.bool_],
     changed: NDArray[np.bool_],
 ) -> Piecewise | None:
-    """Lines through an overhead as it is in messages; None where it is as it was timed alone."""
+    """Return lines through an overhead as in messages; None if it is as timed alone."""
     if lines is None or not (changed & inside).any():
         return None
     part = replace(curve.part(inside), operation=lines.operation)
     goal = seconds[inside]
-    # Residuals are relative to the message, of which the overhead may be next to nothing.
+    # Residuals are relative to the message, since the overhead may be almost zero.
     rest = part.seconds - goal
     found = fit_piecewise(part, hints=lines.breakpoints, offset=rest)
     target = Target(part.nbytes, goal, part.seconds, part.is_well_known, _TOLERANCE)
@@ -157,9 +159,9 @@ def _lines(
 
 
 def seconds_a_message(measured: Measurements, nbytes: Floats) -> Floats | None:
-    """The time of each further message of a stream, at some sizes; None if no stream was measured.
+    """Return the seconds per further message of a stream at some sizes; None if not measured.
 
-    Outside of the sizes that were measured it is infinite.
+    It is infinite outside of the measured sizes.
     """
     if not measured.has("stream"):
         return None

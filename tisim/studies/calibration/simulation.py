@@ -1,7 +1,7 @@
-"""The measurements as tisim simulates them: the same calls, on the calibrated platform.
+"""The measured calls, simulated on the calibrated platform.
 
-Nothing of the model is computed here. The calls run in a `tisim.kernel.Environment`, so what comes
-out is what a replay of these calls takes.
+The model is not reimplemented here: the calls run in a `tisim.kernel.Environment`, so the results
+are those of a replay of these calls.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from tisim.kernel.mpi import MpiRank
     from tisim.platform import Platform
 
-    #: A call inside a simulation: a generator that a SimPy process runs. What it is sent is the
-    #: value of the event: the request that `wait` takes, or nothing.
+    #: A call inside a simulation: a generator that a SimPy process runs. The value sent to it is
+    #: that of the event: the request for `wait`, or nothing.
     Calls = Generator[simpy.Event, int, None]
 
 _DONE = 1  # tag of the message that ends the measurement at one size
-# A receive is posted so many one-way times after its message was sent: by then it has arrived.
+# One-way times between a send and its receive, after which the message has arrived.
 _LATE = 4.0
-# Nothing is drawn.
+# Disables all random jitter.
 _EVEN = {f"tisim/jitter-{what}": "0" for what in ("start", "barrier", "size")}
-# No factor, no overhead, no protocol: what is left are the links of the platform.
+# No factors, overheads or protocol: only the links of the platform remain.
 _NOMINAL = {
     "network/model": "SMPI",
     "smpi/lat-factor": "0:1",
@@ -61,12 +61,12 @@ def simulate(
     sizes
         Message sizes in bytes.
     config
-        Configuration that wins over the platform's.
+        Configuration that overrides the platform's.
 
     Returns
     -------
     DataFrame
-        One row a size: ``bytes``, and in seconds ``pingpong`` (one way), ``send``, ``isend``,
+        One row per size: ``bytes``, and in seconds ``pingpong`` (one way), ``send``, ``isend``,
         ``recv`` (of a message that had time to arrive).
     """
     import pandas as pd
@@ -83,7 +83,7 @@ def simulate(
 
 
 def _first(env: Environment, rank: MpiRank, rows: list[dict[str, float]]) -> Calls:
-    """Rank 0: ping, wait for the pong; MPI_Isend; a message that its receiver lets wait."""
+    """Rank 0: ping, wait for the pong; MPI_Isend; a message whose receive is late."""
     for row in rows:
         nbytes = row["bytes"]
         for _ in range(ROUND_TRIPS_BEFORE):
@@ -124,14 +124,14 @@ def simulate_rate(
     directions: int,
     config: Mapping[str, str] | None = None,
 ) -> float:
-    """Simulate one message in one direction, or one in each of both directions at once.
+    """Simulate one message in one direction, or concurrent ones in both directions.
 
-    They share the links: no rank waits for the other's answer.
+    They share the links: no rank waits for an answer.
 
     Returns
     -------
     float
-        Bytes a second, summed over the directions.
+        Bytes/s, summed over the directions.
     """
     from tisim.kernel import Environment
 
@@ -155,7 +155,7 @@ def _exchange(rank: MpiRank, nbytes: int, directions: int) -> Calls:
 def simulate_star(
     platform: Platform, hosts: Sequence[str], pattern: str, nbytes: int, weight: float
 ) -> float:
-    """Simulate messages between the first host and all others, sent at once.
+    """Simulate concurrent messages between the first host and all others.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def simulate_star(
     Returns
     -------
     float
-        Seconds until all are there.
+        Seconds until all have arrived.
     """
     from tisim.kernel import Environment
 
@@ -193,11 +193,11 @@ def _of_a_star(rank: MpiRank, pattern: str, nbytes: int) -> Calls:
 
 
 def route_between(platform: Platform, hosts: tuple[str, str]) -> Route:
-    """Nominal values of the route between two hosts, as the simulator sees them.
+    """Return nominal values of the route between two hosts in the simulator.
 
-    Two ping-pongs without any factor tell them apart. So whatever else the simulator does to a
-    single message (sharing with acknowledgements, the bound of the TCP window) is in the bandwidth,
-    and a factor of one means that nothing is to be changed.
+    They are derived from two ping-pongs without any factor. So everything else that the simulator
+    does to a single message (sharing with acknowledgements, the TCP window bound) is part of the
+    bandwidth, and a factor of one means no change.
 
     Raises
     ------
@@ -208,5 +208,5 @@ def route_between(platform: Platform, hosts: tuple[str, str]) -> Route:
     sizes = np.array(_SIZES) + ENVELOPE
     slope = float((times[1] - times[0]) / (sizes[1] - sizes[0]))
     latency = float(times[0] - slope * sizes[0])
-    # A route without latency leaves the rounding of the difference.
+    # A route without latency leaves the rounding error of the difference.
     return Route(latency if latency > 1e-9 * times[0] else 0.0, 1.0 / slope)

@@ -1,10 +1,10 @@
-"""Switches, and hosts that differ: what messages between all pairs of hosts tell.
+"""Detect switches, and hosts that differ, from messages between all pairs of hosts.
 
-In each round of the benchmark every host has a partner, and all pairs send at once. Each host has a
-cable; it reaches what its best partner lets it reach. Two hosts whose messages are slower than both
-cables explain, when others send too, share something: they are behind different switches, and the
-messages that cross between two switches in one round share the trunk. Where bandwidth tells nothing
-apart, the latency of the pairs does.
+In each round of the benchmark every host has a partner, and all pairs send concurrently. Each host
+has a cable, whose bandwidth is that with its best partner. Two hosts whose messages are slower than
+both cables explain, when others also send, share a link: they are behind different switches, and
+messages that cross between two switches in one round share the trunk. If the bandwidth does not
+distinguish switches, the latency of the pairs does.
 """
 
 from __future__ import annotations
@@ -23,39 +23,39 @@ if TYPE_CHECKING:
 
     from tisim.studies.calibration.measurements import Measurements
 
-# A cable that differs by less from the usual one is a usual one.
+# Relative difference below which a cable counts as usual.
 _ALIKE = 0.15
-# Pairs of different switches are slower than the others by this factor in the mean of the rounds;
-# or take this many times as long for a byte.
+# Factor by which pairs of different switches are slower than the others, averaged over the rounds;
+# or the factor of their time per byte.
 _SLOWER, _FARTHER = 1.15, 1.6
-# Among several hosts behind a switch, most pairs agree: those inside it differ by a part of that.
+# Distance between hosts within a switch, relative to that between switches.
 _INSIDE = 0.5
-# A trunk is busy where the messages that cross are slower by this factor.
+# Factor by which crossing messages are slower when a trunk is busy.
 _BUSY = 1.2
 
 
 @dataclass(frozen=True)
 class Trunk:
-    """The cable between a switch and the others, relative to the usual cable."""
+    """Cable between a switch and the other switches, relative to the usual cable."""
 
-    bandwidth: float | None  # None: nothing that was measured has filled it
+    bandwidth: float | None  # None: never saturated in the measurements
     delay: float  # seconds that it adds to a message
 
 
 @dataclass(frozen=True)
 class Switches:
-    """Hosts with their cables, and the switches that these lead to.
+    """Hosts with their cables, and the switches that they are connected to.
 
     Parameters
     ----------
     hosts
-        Their names, in order.
+        Names, in order.
     cables
         Bandwidth of each host's cable, relative to the usual one; 1 for all that are alike.
     switch
-        Number of the switch of each host.
+        Switch number of each host.
     trunks
-        One for each switch; none at all if there is one switch.
+        One per switch; empty if there is one switch.
     pair
         The two hosts between which single messages were measured.
     """
@@ -72,7 +72,7 @@ class Switches:
         return not self.trunks and set(self.cables) == {1.0}
 
     def least(self, one: str, other: str) -> float:
-        """The narrowest link between two hosts, relative to the usual cable."""
+        """Return the least bandwidth between two hosts, relative to the usual cable."""
         a, b = self.hosts.index(one), self.hosts.index(other)
         found = [self.cables[a], self.cables[b]]
         if self.switch[a] != self.switch[b]:
@@ -81,7 +81,7 @@ class Switches:
         return min(found)
 
     def text(self) -> str:
-        """The findings, in sentences."""
+        """Return the findings in sentences."""
         if self.is_uniform:
             return f"Network: {len(self.hosts)} hosts on one switch, all alike."
         lines = [f"Network: {len(self.hosts)} hosts."]
@@ -110,17 +110,17 @@ class Switches:
 
 @dataclass(frozen=True)
 class Weight:
-    """How far fan-outs and incasts are off with each ``network/weight-S``, in the mean."""
+    """Mean error of fan-outs and incasts for each ``network/weight-S``."""
 
     errors: dict[float, float]
 
     @property
     def value(self) -> float:
-        """The weight with which they are off least, in bytes; of equal ones the first."""
+        """The weight with the smallest error, in bytes; of equal ones the first."""
         return min(self.errors, key=lambda weight: round(self.errors[weight], 3))
 
     def text(self) -> str:
-        """The finding, in a sentence."""
+        """Return the finding in a sentence."""
         tried = ", ".join(f"{error:.1%} with {weight:g}" for weight, error in self.errors.items())
         return (
             f"Fan-outs and incasts of all hosts are simulated {tried} off: network/weight-S is "
@@ -129,10 +129,10 @@ class Weight:
 
 
 def find_switches(measured: Measurements, bandwidth: float) -> Switches | None:
-    """The network of the hosts that measured; None if not all pairs of three hosts or more did.
+    """Return the network of the measuring hosts; None without all pairs of at least three hosts.
 
-    `bandwidth` is what streams reach between the two hosts that measured single messages, in
-    bytes/s. What single messages reach is more where links pass a burst at once.
+    `bandwidth` is what streams achieve between the two hosts that measured single messages, in
+    bytes/s. Single messages are faster if links pass a burst without delay.
     """
     frame = measured.frame
     beside = frame[frame["operation"] == "beside"]
@@ -162,19 +162,19 @@ def find_switches(measured: Measurements, bandwidth: float) -> Switches | None:
     inside = float(np.median(trip[is_inside])) if is_inside.any() else float(np.nanmin(trip))
     single = frame.loc[frame["operation"] == "pingpong"]
     pair = (str(single["host"].iloc[0]), str(single["peer"].iloc[0]))
-    # The messages in a trunk are many, and a burst of its link is little beside them.
+    # Messages in a trunk are many, compared to which the burst of its link is negligible.
     cable = bandwidth / min(cables[number[host]] for host in pair)
     trunks = _trunks(sent, switch, trip, inside, cable) if switch.max() > 0 else ()
     return Switches(hosts, tuple(map(float, cables)), tuple(map(int, switch)), trunks, pair)
 
 
 def _natural(name: str) -> list[tuple[str, int]]:
-    """By which names are in order, node-2 before node-10."""
+    """Natural sort key: node-2 sorts before node-10."""
     return [(text, int(digits or 0)) for text, digits in re.findall(r"(\D*)(\d*)", name)]
 
 
 def _shortest(trips: pd.DataFrame, number: dict[str, int]) -> Floats:
-    """The least time of a byte between each two hosts, in seconds; infinite where unknown."""
+    """Return the minimum time of a byte between each two hosts, in seconds; infinite if unknown."""
     found = np.full((len(number), len(number)), np.inf)
     for one, other, seconds in zip(trips["host"], trips["peer"], trips["seconds"], strict=True):
         a, b = number[one], number[other]
@@ -183,7 +183,7 @@ def _shortest(trips: pd.DataFrame, number: dict[str, int]) -> Floats:
 
 
 def _cables(sent: pd.DataFrame, count: int) -> tuple[float, Floats]:
-    """The usual cable in bytes/s, and each host's relative to it."""
+    """Return the usual cable in bytes/s, and each host's relative to it."""
     best = sent.groupby(["source", "target"])["rate"].max()
     both = [best.groupby(end).max() for end in ("source", "target")]
     reached = np.minimum(*(ends.reindex(range(count)).to_numpy() for ends in both))
@@ -193,7 +193,7 @@ def _cables(sent: pd.DataFrame, count: int) -> tuple[float, Floats]:
 
 
 def _pair_means(sent: pd.DataFrame, count: int) -> Floats:
-    """The logarithm of how much slower each pair is than its cables, in the mean of its rounds."""
+    """Return the log slowdown of each pair relative to its cables, averaged over its rounds."""
     found = np.zeros((count, count))
     for (a, b), slower in sent["slower"].groupby([sent["source"], sent["target"]]):
         found[a, b] = float(np.log(np.maximum(slower, 1.0)).mean())
@@ -201,10 +201,10 @@ def _pair_means(sent: pd.DataFrame, count: int) -> Floats:
 
 
 def _groups(distance: Floats, factor: float) -> NDArray[np.int64]:
-    """Hosts that are near one another: average linkage, cut where the gap is widest.
+    """Group nearby hosts: average linkage, cut at the widest gap.
 
-    One group where pairs of different groups differ by less than `factor`, or pairs of one by more
-    than a part of that.
+    One group if pairs of different groups differ by less than `factor`, or pairs within a group by
+    more than a fraction of that.
     """
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.spatial.distance import squareform
@@ -225,7 +225,7 @@ def _groups(distance: Floats, factor: float) -> NDArray[np.int64]:
 
 
 def _by_first(groups: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The same groups, numbered in the order of their first hosts."""
+    """Return the same groups, numbered in the order of their first hosts."""
     order = {group: place for place, group in enumerate(dict.fromkeys(groups.tolist()))}
     return np.array([order[group] for group in groups.tolist()])
 
@@ -233,10 +233,10 @@ def _by_first(groups: NDArray[np.int64]) -> NDArray[np.int64]:
 def _trunks(
     sent: pd.DataFrame, switch: NDArray[np.int64], trip: Floats, inside: float, cable: float
 ) -> tuple[Trunk, ...]:
-    """The bandwidth and latency of the trunk of each switch.
+    """Return the bandwidth and latency of the trunk of each switch.
 
-    The messages that cross it in one round are all there when the last one is: until then it was
-    busy, if they were slow. Of two switches, both ends are one trunk.
+    Messages that cross it in one round have all arrived when the last one has: until then it was
+    busy, if they were slow. With two switches, both ends are one trunk.
     """
     crossing = sent[switch[sent["source"]] != switch[sent["target"]]]
     trunks = []
