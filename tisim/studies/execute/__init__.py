@@ -1,4 +1,4 @@
-"""Executing traces on a real MPI: their calls, and something in place of their computations."""
+"""Execute traces on a real MPI: their calls, with substitutes for their computations."""
 
 from tisim.studies.execute.execution import execute
 from tisim.studies.execute.result import Execution, Repetition

@@ -1,4 +1,4 @@
-"""Executing a trace: compile the executor, write scripts, start ranks, read results."""
+"""Execute a trace: compile the executor, write scripts, start ranks, read results."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ scratch    the directory for the files of the trace, if it works on any
 
 
 def executor_code() -> SourceCode:
-    """The executor's source, and how it is compiled."""
+    """Return the executor's source, and how it is compiled."""
     program = files("tisim.studies.execute").joinpath("program")
     texts = {
         file.name: file.read_text(encoding="utf-8")
@@ -71,7 +71,7 @@ def executor_code() -> SourceCode:
 def print_source(directory: Path, trace: Trace | None, *, files: bool = False) -> None:
     """Write the executor's source into a directory, and the scripts of a trace into `scripts`.
 
-    Raises `InputError` if the directory cannot be written, or when the trace is wrong.
+    Raises `InputError` if the directory cannot be written, or the trace is invalid.
     """
     mpi.write_source(executor_code(), directory)
     if trace is not None:
@@ -80,7 +80,7 @@ def print_source(directory: Path, trace: Trace | None, *, files: bool = False) -
         write_scripts(trace, scripts, files=files)
 
 
-# Start, end, line, kind, operation: a row of the files that the executor writes.
+# Row of the executor's files: start, end, line, kind, operation.
 _ROW = struct.Struct("=ddIHH")
 _ROWS_AT_ONCE = 4096
 
@@ -88,7 +88,7 @@ _ROWS_AT_ONCE = 4096
 def write_timeline(directory: Path, trace: Trace, output: Path) -> None:
     """Write the calls of all ranks as CSV: ``rank,kind,start,end,line``, times in seconds.
 
-    Where `output` is a run file, they are written as that. Raises `InputError` if it cannot be
+    If `output` is a run file, they are written in that format. Raises `InputError` if it cannot be
     written.
     """
     if not is_run_file(output):
@@ -111,13 +111,13 @@ def _lines(directory: Path, ranks: int) -> Iterator[str]:
 
 
 COMPUTE_MODES = ("sleep", "spin", "instructions", "none")
-#: Is told how many of all repetitions have ended, the warm-ups included, and how many there are.
+#: Called with the number of finished repetitions, including warm-ups, and the total number.
 RepetitionProgress = Callable[[int, int], None]
-# Seconds that a repetition may take beside what it computes, where no limit is given.
+# Default time limit of a repetition in seconds, in addition to its computations.
 _USUAL_LIMIT = 300.0
-# Seconds between two looks at the results.
+# Seconds between two polls of the results.
 _INTERVAL = 0.05
-# So many ranks are named where an execution hangs.
+# Maximum number of ranks that are named if an execution hangs.
 _MOST_NAMED = 8
 
 
@@ -144,34 +144,34 @@ def execute(
     trace
         The trace.
     command
-        What starts ranks, such as ``["mpirun", "--host", "a,b"]``; the number of ranks and the
-        program are added. ``mpirun`` by default.
+        Command that starts ranks, such as ``["mpirun", "--host", "a,b"]``; the number of ranks and
+        the program are added. ``mpirun`` by default.
     repeat
-        How often it is executed and timed.
+        Number of timed executions.
     warm_up
-        How often it is executed before that.
+        Number of executions before these.
     compute
-        What stands for a computation: ``sleep`` or ``spin`` for its volume over `speed`,
+        Substitute for computations: ``sleep`` or ``spin`` for the volume divided by `speed`,
         ``instructions`` for a loop of that many instructions, or ``none``.
     speed
-        So many units of computation take a second.
+        Units of computation per second.
     time_limit
-        Seconds that the start and each repetition may take; by default 300, and twice the time
-        that the rank with the longest computations computes.
+        Maximum seconds of the start and of each repetition; by default 300, plus twice the time of
+        the rank with the longest computations.
     timeline
-        A file to write, CSV or a run file (``.tir``): when each call of the last repetition began
-        and ended.
+        A file to write, CSV or a run file (``.tir``), with begin and end of each call of the last
+        repetition.
     directory
-        Where scripts and results are put meanwhile; all hosts must share it.
+        Directory for scripts and results during the execution; all hosts must share it.
     scratch
-        Where the files of the trace lie meanwhile, below a new directory; without it a trace that
-        works on files is refused. Absolute names in the trace lie there too.
+        Directory below which the files of the trace are created during the execution, including
+        those with absolute names; required if the trace accesses files.
     compiler
         The compiler of the MPI library; ``$MPICC`` or ``mpicc`` by default.
     variables
-        Further environment variables of the command.
+        Additional environment variables of the command.
     progress
-        Is told how many repetitions have ended.
+        Called with the number of finished repetitions.
 
     Returns
     -------
@@ -180,10 +180,10 @@ def execute(
     Raises
     ------
     InputError
-        When the trace, the command or an option cannot be used, when there is too little memory,
-        or when the ranks could not be started.
+        If the trace, the command or an option cannot be used, memory is insufficient, or the ranks
+        could not be started.
     ExecutionError
-        When the ranks were killed or did not end in time.
+        If the ranks were killed or did not end in time.
     """
     _check_options(repeat, warm_up, compute, speed, time_limit)
     library = find_library(compiler_of_user(compiler), "executor")
@@ -242,7 +242,7 @@ def _check_options(
 
 @contextlib.contextmanager
 def _directory(directory: Path) -> Iterator[Path]:
-    """A directory of its own beside the user's files, where all hosts see it."""
+    """Create a temporary directory next to the user's files, which all hosts see."""
     try:
         made = tempfile.mkdtemp(prefix=".tisim-execute-", dir=directory.absolute())
     except OSError as error:
@@ -266,7 +266,7 @@ def _run(
     time_limit: float | None,
     progress: RepetitionProgress | None,
 ) -> None:
-    """Start the ranks and wait until they have ended; stop them when that takes too long."""
+    """Start the ranks and wait until they have ended; kill them after a timeout."""
     with subprocess.Popen(
         words,
         env=environment,
@@ -294,7 +294,7 @@ def _watch(
     time_limit: float | None,
     progress: RepetitionProgress | None,
 ) -> bool:
-    """Wait until the ranks have ended, or have done all and do not end: whether they ended."""
+    """Wait until the ranks have ended, or hang after all is done; return whether they ended."""
     began = time.monotonic()
     last_steps = 0
     first = None

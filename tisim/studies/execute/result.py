@@ -1,4 +1,4 @@
-"""The results of an execution of a trace."""
+"""Results of the execution of a trace."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from tisim.traces.script import name_of_instruction
 
 @dataclass(frozen=True)
 class Repetition:
-    """One execution of a trace, from the common start of all ranks."""
+    """One execution of a trace, starting at the common start of all ranks."""
 
-    ends: tuple[float, ...]  # when each rank had ended, in seconds after the start
-    late: float  # by how much the rank that began last missed the start, in seconds
-    # Seconds of processors that all ranks used together. Ranks that spin use theirs.
+    ends: tuple[float, ...]  # end of each rank, in seconds after the start
+    late: float  # delay of the last rank to start, in seconds
+    # Processor seconds used by all ranks together, including spinning.
     processor_time: float
 
     @property
     def time(self) -> float:
-        """When the last rank had ended, in seconds."""
+        """End of the last rank, in seconds."""
         return max(self.ends)
 
 
 @dataclass(frozen=True)
 class Execution:
-    """A trace that was executed on a real MPI."""
+    """Execution of a trace on a real MPI."""
 
-    trace: str  # what the user called it
+    trace: str  # its name as given by the user
     mpi: str  # the MPI library: ``Open MPI 4.1.4``
-    command: tuple[str, ...]  # what has started the ranks
-    compute: str  # what stood for computations: ``sleep``, ``spin``, ``instructions`` or ``none``
-    speed: float  # so many units of computation took a second
-    repetitions: tuple[Repetition, ...]  # in their order; warm-ups are not among them
-    clock_error: float  # by how much the clocks of the ranks may differ, in seconds; 0 on one host
-    memory: int  # of the messages of the rank that needs most, in bytes
+    command: tuple[str, ...]  # command that started the ranks
+    compute: str  # substitute for computations: ``sleep``, ``spin``, ``instructions`` or ``none``
+    speed: float  # units of computation per second
+    repetitions: tuple[Repetition, ...]  # in order, without warm-ups
+    clock_error: float  # maximum difference of the ranks' clocks, in seconds; 0 on one host
+    memory: int  # of messages, on the rank that needs most, in bytes
 
     @property
     def times(self) -> tuple[float, ...]:
@@ -51,7 +51,7 @@ class Execution:
         return statistics.median(self.times)
 
     def to_dict(self) -> Mapping[str, object]:
-        """Everything, for JSON; times in seconds."""
+        """Return all results for JSON; times in seconds."""
         return {
             "trace": self.trace,
             "ranks": len(self.repetitions[0].ends),
@@ -80,9 +80,9 @@ _STATE = struct.Struct("=iiq")
 
 
 class Report:
-    """The files that an execution leaves in its directory, read again and again.
+    """Files of a running execution, read repeatedly.
 
-    `values` are numbers that rank 0 has told, by name; `steps` grows when something has happened.
+    `values` are numbers reported by rank 0, by name; `steps` increases with every event.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -94,7 +94,7 @@ class Report:
         self.done = False
 
     def read(self) -> None:
-        """Read what has been written since the last time."""
+        """Read the output written since the last call."""
         try:
             with (self._directory / "results").open("rb") as file:
                 file.seek(self._position)
@@ -107,14 +107,14 @@ class Report:
             self._take(line.split())
 
     def error(self) -> str | None:
-        """Why the executor has given up, if it has."""
+        """Return the error of the executor, if any."""
         try:
             return (self._directory / "error").read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError:
             return None
 
     def states(self, ranks: int) -> list[tuple[int, str, int]]:
-        """The present or last action of ranks: rank, action and line of the trace."""
+        """Return the current or last action of ranks: rank, action and line of the trace."""
         states = []
         for rank in range(ranks):
             try:

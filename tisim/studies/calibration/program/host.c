@@ -1,11 +1,11 @@
-/* How the cores of a node share its memory, for `tisim calibrate host`.  BSD-3-Clause.
+/* Memory bandwidth shared by the cores of a node, for `tisim calibrate host`.  BSD-3-Clause.
 
      mpicc -O2 -o host host.c
-     mpirun -n 8 ./host > scan.csv        (a rank a core, all on one node)
+     mpirun -n 8 ./host > scan.csv        (a rank per core, all on one node)
 
-   One rank after the other joins in; those that have not wait asleep.  Each adds two arrays into a
-   third (the triad of STREAM), and works on numbers that stay in registers.  Optional argument:
-   doubles of an array (4194304; three of them must be far larger than the caches). */
+   Ranks join in one after the other; the others sleep.  Each active rank adds two arrays into a
+   third (the triad of STREAM), and computes on numbers in registers.  Optional argument: doubles
+   per array (4194304; three arrays must be far larger than the caches). */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static void triad(double* to, const double* a, const double* b, long length) {
   for (i = 0; i < length; i++) to[i] = a[i] + 3.0 * b[i];
 }
 
-/* So many independent chains that a core is busy; the sum keeps the compiler from leaving out. */
+/* Enough independent chains to keep a core busy; the sum prevents dead-code elimination. */
 static double arithmetic(void) {
   double chains[CHAINS], sum = 0;
   int i, round;
@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
     fprintf(stderr, "host: no memory for three arrays of %ld doubles a rank\n", length);
     MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
   }
-  for (i = 0; i < length; i++) to[i] = a[i] = b[i] = 1.0; /* where the rank runs that uses them */
+  for (i = 0; i < length; i++) to[i] = a[i] = b[i] = 1.0; /* first touch by the using rank */
   if (rank == 0) printf("what,ranks,amount,seconds\n");
   for (count = 1; count <= ranks;) {
     MPI_Comm active;

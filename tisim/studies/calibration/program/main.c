@@ -1,4 +1,4 @@
-/* The measurements, their order and how often. */
+/* The measurements, their order and their repetitions. */
 
 static int log_uniform(double smallest, double largest) {
   return (int)(smallest * exp(uniform() * log(largest / smallest)) + 0.5);
@@ -9,11 +9,11 @@ static int compare(const void* a, const void* b) {
   return x < y ? -1 : x > y;
 }
 
-/* True if the 95 % interval of the median lies within 3 % of it: the interval is between two order
-   statistics, the ranks of which follow from a binomial distribution. */
+/* Returns whether the 95 % interval of the median is within 3 % of it.  The interval is between two
+   order statistics, whose ranks follow from a binomial distribution. */
 static int is_well_known(double* times, int count) {
   double probability = pow(0.5, count), below = probability, middle;
-  int k = 0; /* so many times are below the interval with a probability of at most 2.5 % */
+  int k = 0; /* number of times below the interval, with a probability of at most 2.5 % */
   if (probability > 0.025) return 0;
   while (k + 1 < count / 2) {
     probability *= (double)(count - k) / (k + 1);
@@ -26,7 +26,7 @@ static int is_well_known(double* times, int count) {
   return times[k] > 0.97 * middle && times[count - 1 - k] < 1.03 * middle;
 }
 
-/* The first line of what the MPI library says of itself, as a comment. */
+/* Prints the first line of the MPI library's version string, as a comment. */
 static void print_library(void) {
   char name[MPI_MAX_LIBRARY_VERSION_STRING];
   int length;
@@ -34,7 +34,7 @@ static void print_library(void) {
   printf("# library: %.*s\n", (int)strcspn(name, "\r\n"), name);
 }
 
-/* Rank 0: every size in each round, in random order, until its median is known. */
+/* Rank 0: measures every size in each round, in random order, until its median is known. */
 static void measure_sizes(const int* sizes, int count, int repetitions) {
   int most = repetitions * MOST_REPETITIONS, round, i, left = count;
   double* times = malloc(sizeof *times * (size_t)count * (size_t)most);
@@ -66,8 +66,8 @@ static void measure_streams(int largest) {
   }
 }
 
-/* Sizes below the eager limits of libraries and above: after a rendezvous, some tell only at the
-   end that a message is there. */
+/* Measures sizes below and above the eager limits of libraries: after a rendezvous, some report
+   only at the end that a message has arrived. */
 static void measure_arrivals(int largest) {
   int bytes, repetition;
   for (bytes = LARGEST_ARRIVING; bytes >= SMALLEST_ARRIVING; bytes /= 8)
@@ -75,8 +75,8 @@ static void measure_arrivals(int largest) {
       arrival(bytes);
 }
 
-/* Patterns of all ranks: one pair and as many as there are, in one direction and in both, a shift,
-   an incast, a fan-out.  When the time is up, sizes are left out. */
+/* Measures patterns of all ranks: one pair and the maximum number of pairs, in one direction and in
+   both, a shift, an incast, a fan-out.  When the time is up, remaining sizes are skipped. */
 static void measure_patterns(int largest, int seconds) {
   int i, repetition, pairs, most = ranks / 2, goes_on = 1;
   double end = MPI_Wtime() + seconds;
@@ -108,9 +108,9 @@ static int argument(int argc, char** argv, int place, int otherwise, int most) {
   return (int)value;
 }
 
-/* The ranks of each host: the first ones take part in the patterns, on one host all.  Rank 0
-   exchanges messages with the host that it reaches fastest, and with a rank on its own (-1:
-   nobody), if there are other hosts. */
+/* Groups the ranks by host: the first of each host take part in the patterns; with a single host,
+   all do.  If there are other hosts, rank 0 exchanges messages with the host that it reaches
+   fastest, and with a rank on its own host (-1: none). */
 static void choose_partners(int largest, int seconds, int* outside, int* inside) {
   char* hosts = malloc((size_t)ranks * sizeof host);
   int* first = malloc((size_t)ranks * sizeof *first);
@@ -227,7 +227,7 @@ int main(int argc, char** argv) {
   }
   gather_sleeping();
   if (rank == 0) {
-    printf("# end\n"); /* all is measured, whatever becomes of MPI_Finalize */
+    printf("# end\n"); /* all is measured, even if MPI_Finalize fails */
     fflush(stdout);
   }
   MPI_Finalize();

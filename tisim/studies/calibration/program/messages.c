@@ -1,27 +1,27 @@
-/* Times of point-to-point messages, for `tisim calibrate`.  BSD-3-Clause.
+/* Measures times of point-to-point messages, for `tisim calibrate`.  BSD-3-Clause.
 
-   Compile and run it on two hosts or more, a rank on each:
+   Compile and run it on two or more hosts, with one rank on each:
 
      mpicc -O2 -o benchmark benchmark.c -lm
      mpirun -n 2 --host hostA,hostB ./benchmark > measured.csv
      mpirun -n 4 --host hostA,hostB,hostC,hostD ./benchmark > measured.csv
 
-   Optional arguments: largest size in bytes (4194304), number of sizes (100), least number of
-   repetitions (10), most seconds (300).  Then:
+   Optional arguments: largest size in bytes (4194304), number of sizes (100), minimum number of
+   repetitions (10), time limit in seconds (300).  Then:
 
      tisim calibrate measured.csv --bandwidth 125MBps --latency 15us --links 2 -o platform.xml
 
-   Two ranks on different hosts exchange messages; three hosts and more, all of them at once, show
-   what they share: their switches, and hosts that are slower than others.  A second rank on the
-   first host measures messages inside a host:
+   Two ranks on different hosts exchange messages; with three or more hosts, concurrent messages
+   between all of them show shared switches, and hosts that are slower than others.  A second rank
+   on the first host measures messages within a host:
 
      mpirun -n 5 --host hostA:2,hostB,hostC,hostD ./benchmark > measured.csv
 
-   Sizes are drawn at random, evenly on a logarithmic scale, and measured in random order, so that
-   whatever disturbs the machine for a while disturbs all sizes alike.  After a warm-up, each size
-   is repeated until the 95 % confidence interval of the median of its ping-pongs is within 3 %, ten
-   times as often as the least number, or until the time is up.  Every time is printed, none is
-   averaged.  Ranks that have nothing to do sleep. */
+   Sizes are drawn at random, uniformly on a logarithmic scale, and measured in random order, so
+   that a temporary disturbance affects all sizes equally.  After a warm-up, each size is repeated
+   until the 95 % confidence interval of the median of its ping-pongs is within 3 %, at most ten
+   times the minimum number of repetitions, or until the time is up.  Every time is printed without
+   averaging.  Idle ranks sleep. */
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -37,14 +37,14 @@ enum { ARRIVING = 8, ARRIVAL_REPETITIONS = 7, SMALLEST_ARRIVING = 1 << 12 };
 enum { LARGEST_ARRIVING = 1 << 18 };
 enum { POLLING_REPETITIONS = 51 };
 enum { SMALLEST_BLOCK = 1 << 10, LARGEST_BLOCK = 1 << 26, BLOCK_REPETITIONS = 15 };
-/* Sizes and seconds inside a host, and seconds for all pairs of hosts and for patterns, as a part
-   of those between two hosts. */
+/* Divisors of the sizes and seconds within a host, of the seconds for all pairs of hosts, and of
+   those for patterns, relative to two hosts. */
 enum { INSIDE_PART = 4, NETWORK_PART = 4, PATTERN_PART = 2 };
 
-enum task { PING_PONG, STREAM, ARRIVAL, END }; /* what the partner is to do */
+enum task { PING_PONG, STREAM, ARRIVAL, END }; /* tasks of the partner */
 
 static int rank, ranks, partner;
-static MPI_Comm all; /* the ranks of the patterns, one a host */
+static MPI_Comm all; /* ranks of the patterns, one per host */
 static char *out, *in;
 static char host[MPI_MAX_PROCESSOR_NAME], peer[MPI_MAX_PROCESSOR_NAME];
 static double deadline;
@@ -85,7 +85,7 @@ static void receive_data(int bytes) {
   MPI_Recv(in, bytes, MPI_BYTE, partner, DATA, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-/* The time of an MPI_Test and an MPI_Iprobe that find nothing. */
+/* Measures an MPI_Test and an MPI_Iprobe that find nothing. */
 static void measure_polling(void) {
   MPI_Request request;
   double start, tested, probed;
@@ -104,8 +104,8 @@ static void measure_polling(void) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* The time of copying a block, as an all-to-all of one rank does, and of adding it to another, on
-   all ranks at once: in a collective, those of a host share its memory. */
+/* Measures copying a block, as an all-to-all of one rank does, and adding it to another, on all
+   ranks concurrently: in a collective, those of a host share its memory. */
 static void measure_memory(void) {
   char *from = malloc(LARGEST_BLOCK), *to = malloc(LARGEST_BLOCK);
   double start, copied, combined;
@@ -114,7 +114,7 @@ static void measure_memory(void) {
     fprintf(stderr, "benchmark: no memory for blocks of %d bytes\n", LARGEST_BLOCK);
     MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
   }
-  memset(from, 1, LARGEST_BLOCK); /* not 0: pages that were never written are not memory */
+  memset(from, 1, LARGEST_BLOCK); /* not 0: untouched pages have no memory */
   memset(to, 1, LARGEST_BLOCK);
   for (bytes = SMALLEST_BLOCK; bytes <= LARGEST_BLOCK; bytes *= 4)
     for (repetition = 0; repetition < BLOCK_REPETITIONS; repetition++) {
@@ -138,12 +138,12 @@ static void order(int task, int bytes, int count, int idle) {
   MPI_Send(next, 4, MPI_INT, partner, CONTROL, MPI_COMM_WORLD);
 }
 
-/* Round trips before the one that is timed: back to back, the buffers of the network are as a
-   program leaves them that does nothing but communicate. */
+/* Round trips before the timed one: back to back, they leave the network's buffers as in a program
+   that only communicates. */
 static int before(int bytes) { return bytes <= EAGER ? 2 : 0; }
 
-/* The time inside MPI_Send, the receiver two round trips late: by then the message has arrived, if
-   it may. */
+/* Returns the time in MPI_Send when the receiver is two round trips late: the message has arrived
+   by then, if it can. */
 static double send_late(int bytes, double round_trip) {
   double start;
   send_number(2 * round_trip);
@@ -154,7 +154,7 @@ static double send_late(int bytes, double round_trip) {
 
 /* The rank that times and prints: ping-pong back to back, MPI_Isend, a message that is received
    late; or a ping-pong after both ranks slept, and a message that is received late by a rank that
-   probes until then.  Returns the round trip. */
+   probes until then.  Returns the round-trip time. */
 static double measure(int bytes, int idle, int print) {
   MPI_Request request;
   double start, sent, received, round_trip;
@@ -200,7 +200,7 @@ static double measure(int bytes, int idle, int print) {
   return round_trip;
 }
 
-/* Waits as long as it is told to, inside MPI or outside. */
+/* Waits as long as requested, inside or outside of MPI. */
 static void be_late(int probes) {
   double late = receive_number(), start = MPI_Wtime();
   int found;
@@ -231,8 +231,8 @@ static void answer(int bytes, int idle) {
   send_number(MPI_Wtime() - start);
 }
 
-/* Many messages in a row, whose receives are posted (into one buffer: nobody reads it), until an
-   answer says that all are there. */
+/* Sends many messages back to back, whose receives are posted (into one buffer, which is never
+   read), until an answer reports that all have arrived. */
 static void stream(int bytes, int messages) {
   MPI_Request requests[LONGEST_STREAM];
   double start;
@@ -257,8 +257,8 @@ static void receive_stream(int bytes, int messages) {
   MPI_Send(out, 0, MPI_BYTE, partner, DATA, MPI_COMM_WORLD);
 }
 
-/* Some messages to one receiver: until the first of them is there, and until all are.  On one
-   connection they come one after the other; otherwise they share the bandwidth. */
+/* Sends several messages to one receiver, timing the arrival of the first and of all.  On one
+   connection they arrive one after the other; otherwise they share the bandwidth. */
 static void arrival(int bytes) {
   MPI_Request requests[ARRIVING];
   int i;
@@ -287,7 +287,7 @@ static void receive_arrivals(int bytes) {
   send_number(start);
 }
 
-/* The activity of the partner until it is told to end. */
+/* Executes the partner's tasks until it is told to end. */
 static void follow(void) {
   int next[4]; /* task, bytes, count, idle */
   for (;;) {
@@ -302,7 +302,7 @@ static void follow(void) {
   }
 }
 
-/* Follows when it is told to, and sleeps until then. */
+/* Sleeps until the first task, then follows. */
 static void follow_later(void) {
   int told = 0;
   while (MPI_Iprobe(partner, CONTROL, MPI_COMM_WORLD, &told, MPI_STATUS_IGNORE), !told)

@@ -1,13 +1,14 @@
-/* Which hosts are near one another, and what each of them reaches.  In a round of a tournament
-   every host has a partner, and all pairs send at once: those that share a link are slower. */
+/* Measures which hosts are close to each other, and the bandwidth of each.  In a round of a
+   tournament every host has a partner, and all pairs send concurrently: those that share a link are
+   slower. */
 
 enum { TOURNAMENTS = 3, SHORT_TRIPS = 10, SCALE = 64 };
-static const double ROUND_SECONDS = 0.03; /* about what a round takes where nothing is shared */
+static const double ROUND_SECONDS = 0.03; /* approximate duration of a round without sharing */
 
-/* The partner of a place in a round of a tournament in which everybody meets everybody once (the
-   circle method); -1 for nobody, where the number of places is odd. */
+/* Returns the partner of a place in a round of a round-robin tournament (the circle method); -1 for
+   none, if the number of places is odd. */
 static int opponent(int place, int places, int round) {
-  int turning = places + places % 2 - 1, other; /* the last place does not turn */
+  int turning = places + places % 2 - 1, other; /* the last place does not rotate */
   if (place == turning)
     other = round;
   else if (place == round)
@@ -17,8 +18,8 @@ static int opponent(int place, int places, int round) {
   return other < places ? other : -1;
 }
 
-/* All hosts send to their partners, in one direction, until each receiver has its message.  The
-   receiver's time, or the sender's 0. */
+/* All hosts send to their partners, in one direction, until each receiver has its message.  Returns
+   the receiver's time, or 0 on the sender. */
 static double send_to_opponent(int other, int sends, int bytes) {
   double start;
   MPI_Barrier(all);
@@ -31,7 +32,7 @@ static double send_to_opponent(int other, int sends, int bytes) {
   return sends ? 0 : MPI_Wtime() - start;
 }
 
-/* The shortest of some round trips of one byte. */
+/* Returns the shortest of several round trips of one byte. */
 static double short_trip(int other, int begins) {
   double start, least = 0;
   int i;
@@ -46,7 +47,7 @@ static double short_trip(int other, int begins) {
   return least;
 }
 
-/* Prints what the receivers of a round have measured. */
+/* Prints the times measured by the receivers of a round. */
 static void print_round(const char* operation, int bytes, int number, double own, int other,
                         const char* hosts, double* times, int* others) {
   int i, pairs = 0;
@@ -60,7 +61,7 @@ static void print_round(const char* operation, int bytes, int number, double own
              hosts + (size_t)others[i] * sizeof host, hosts + (size_t)i * sizeof host, number);
 }
 
-/* So many bytes that a round takes about ROUND_SECONDS. */
+/* Returns a message size for which a round takes about ROUND_SECONDS. */
 static int bytes_of_rounds(int largest) {
   int bytes = largest < SCALE ? largest : largest / SCALE, other = rank ^ 1, i;
   double took = 0, longest = 0;
@@ -71,7 +72,7 @@ static int bytes_of_rounds(int largest) {
   return longest > ROUND_SECONDS ? bytes : (int)(bytes * (ROUND_SECONDS / longest));
 }
 
-/* Measures all pairs; the host that gets messages of rank 0 fastest. */
+/* Measures all pairs; returns the host that receives messages of rank 0 fastest. */
 static int measure_network(int largest, double seconds) {
   int *order = malloc(sizeof *order * (size_t)ranks),
       *place = malloc(sizeof *place * (size_t)ranks);

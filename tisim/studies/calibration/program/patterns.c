@@ -1,6 +1,6 @@
 /* Concurrent messages of all hosts. */
 
-/* Ranks that have had nothing to do sleep until rank 0 goes on with all of them. */
+/* Idle ranks sleep until rank 0 continues with all of them. */
 static void gather_sleeping(void) {
   MPI_Request request;
   int done = 0;
@@ -8,7 +8,7 @@ static void gather_sleeping(void) {
   while (MPI_Test(&request, &done, MPI_STATUS_IGNORE), !done) sleep_for(1e-3);
 }
 
-/* All that a pattern sends and receives, until the last message is there. */
+/* Sends and receives all messages of a pattern, until the last has arrived. */
 static void transfer(const char* pattern, int bytes, int pairs, int directions) {
   int half = ranks / 2, count = 0, i;
   MPI_Request* requests = malloc(sizeof *requests * (size_t)(2 * ranks));

@@ -7,7 +7,7 @@
 
 enum { ROUNDS = 50, TAG = 1 };
 
-static double offset; /* this clock less that of rank 0 */
+static double offset; /* this clock minus that of rank 0 */
 static double error;  /* of the offset */
 
 static double own_now(void) {
@@ -49,7 +49,7 @@ uint64_t host_number(void) {
   return hash(UINT64_C(14695981039346656037), text);
 }
 
-/* Rank 0 answers with its time; of all rounds the shortest says most. */
+/* Rank 0 answers with its time; the shortest round is the most precise. */
 static void compare_with(int rank) {
   double shortest = 1e9;
   for (int round = 0; round < ROUNDS; round++) {
@@ -107,7 +107,7 @@ double start_together(double* late) {
   wait_for_all();
   PMPI_Barrier(program.control);
   barrier = now() - barrier;
-  /* Long enough for the message that tells the date. */
+  /* Late enough for the message with the date to arrive. */
   double date = now() + 0.02 + 2 * (barrier < 1 ? barrier : 1);
   PMPI_Bcast(&date, 1, MPI_DOUBLE, 0, program.control);
   const double told = now();

@@ -3,7 +3,7 @@
 
 #include "execute.h"
 
-/* A call with its buffers. Everything but reductions is moved as bytes. */
+/* A call with its buffers. Only reductions have typed elements; all other data are bytes. */
 struct call {
   MPI_Comm communicator;
   int ranks, root;
@@ -17,8 +17,8 @@ struct call {
   int *out_counts, *out_places, *in_counts, *in_places;
 };
 
-/* Where the numbers of an instruction stand; tisim's script.hpp says so. Of a collective among
- * neighbours these stand before the vectors. */
+/* Positions in the numbers of an instruction, as in tisim's script.hpp. For a neighbourhood
+ * collective these precede the vectors. */
 enum { RANKS, ROOT, SEND_COUNT, RECEIVE_COUNT, SEND_WIDTH, RECEIVE_WIDTH, VECTORS };
 
 static int as_count(int64_t value) {
@@ -27,7 +27,7 @@ static int as_count(int64_t value) {
   return (int)value;
 }
 
-/* The counts of all ranks in units of so many bytes; the bytes of all. */
+/* Converts the counts of all ranks to units; returns the total bytes. */
 static int64_t take_counts(const int64_t* numbers, int ranks, int64_t width, int64_t unit,
                            int* counts, int* places) {
   int64_t total = 0;
@@ -40,8 +40,7 @@ static int64_t take_counts(const int64_t* numbers, int ranks, int64_t width, int
   return total;
 }
 
-/* How many bytes an element of a reduction has: as the trace says, or as many as divide its size.
- */
+/* Bytes of a reduction's element: as in the trace, or the largest width that divides its size. */
 static int64_t element_width(const struct instruction* instruction) {
   const int64_t* const numbers = instruction->numbers;
   const int64_t width = numbers[SEND_WIDTH];
@@ -86,7 +85,7 @@ static void take_vectors(struct call* call, const struct instruction* instructio
         take_counts(next, ranks, numbers[RECEIVE_WIDTH], unit, call->in_counts, call->in_places);
 }
 
-/* The neighbours of one side, without those that are nobody, and the bytes for each. */
+/* The neighbours of one side, without null processes, and the bytes for each. */
 struct side {
   int neighbours;
   int* ranks;
@@ -95,7 +94,7 @@ struct side {
   int64_t bytes;
 };
 
-/* `counts`: by neighbour; NULL: each has `count`. */
+/* `counts`: by neighbour; NULL: `count` for each. */
 static struct side side_of(const int64_t* ranks, int64_t listed, const int64_t* counts,
                            int64_t count, int64_t width, int* room) {
   struct side side = {.ranks = room, .counts = room + listed, .places = room + 2 * listed};
@@ -215,9 +214,9 @@ static struct call call_of(const struct instruction* instruction) {
   return call;
 }
 
-/* `request`: NULL in a blocking call. */
+/* `request`: NULL for a blocking call. */
 static void call_mpi(int operation, const struct call* c, MPI_Request* request) {
-/* Calls MPI_Bcast, or MPI_Ibcast where there is a request. */
+/* Calls MPI_Bcast, or MPI_Ibcast if there is a request. */
 #define CALL(OPERATION, NAME, SMALL_NAME, ...)                                  \
   case OPERATION_##OPERATION:                                                   \
     request == NULL ? MPI_##NAME(__VA_ARGS__, c->communicator)                  \

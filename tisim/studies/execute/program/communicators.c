@@ -5,10 +5,10 @@
 
 enum { MOST = 1 << 16 };
 
-/* Initialised by their first user: 0 means that there is none. */
+/* Initialised on first use: 0 means that there is none. */
 static struct {
   MPI_Comm handle;
-  MPI_Comm topology;   /* where `has_topology` */
+  MPI_Comm topology;   /* if `has_topology` */
   MPI_Request copying; /* while `is_copied` */
   int rank;
   int exists;
@@ -19,7 +19,7 @@ static struct {
 static void finish_copy(int number) {
   if (!table[number].is_copied) return;
   table[number].is_copied = 0;
-  MPI_Wait(&table[number].copying, MPI_STATUS_IGNORE); /* from here on a recorder knows it */
+  MPI_Wait(&table[number].copying, MPI_STATUS_IGNORE); /* a recorder knows it from here on */
   PMPI_Comm_rank(table[number].handle, &table[number].rank);
 }
 

@@ -2,8 +2,8 @@
 
 #include "execute.h"
 
-/* A rank wakes some 50 us late, and short computations are many: each is added to a debt, which is
- * slept when it is worth it. What was slept too long is taken off, up to a millisecond. */
+/* A rank wakes some 50 us late, and short computations are frequent: each is added to a debt, which
+ * is slept once it is long enough. Excess sleep is deducted, up to a millisecond. */
 #define SHORTEST_SLEEP 50e-6
 #define LARGEST_CREDIT 1e-3
 
@@ -26,7 +26,7 @@ static void spin(double seconds) {
   }
 }
 
-/* Executes that many instructions, two a turn. */
+/* Executes `count` instructions, two per iteration. */
 static void execute_instructions(double count) {
   uint64_t turns = (uint64_t)(count / 2);
   if (turns == 0) return;
@@ -40,7 +40,7 @@ static void execute_instructions(double count) {
 }
 
 void prepare_computations(void) {
-  prctl(PR_SET_TIMERSLACK, 1UL); /* sleeps end when they should */
+  prctl(PR_SET_TIMERSLACK, 1UL); /* sleeps end on time */
   debt = 0;
   if (program.options.compute != COMPUTE_INSTRUCTIONS) return;
   const double begin = now();

@@ -1,8 +1,8 @@
 /* Executes the scripts of a trace with real MPI calls.
  *
- * What the files share, file by file; first the options, this rank, and how to give up. Calls that
- * belong to the executor itself, not to the trace, are PMPI_ ones: recorders and profilers do not
- * see them. */
+ * Declarations shared by the files, by file; first the options, this rank, and error handling. The
+ * executor's own calls, as opposed to those of the trace, are PMPI_ functions, which recorders and
+ * profilers do not see. */
 #ifndef TISIM_EXECUTE_H
 #define TISIM_EXECUTE_H
 
@@ -17,32 +17,32 @@ enum compute_mode { COMPUTE_NONE, COMPUTE_SLEEP, COMPUTE_SPIN, COMPUTE_INSTRUCTI
 
 struct options {
   const char* scripts; /* directory with rank-N.script */
-  const char* results; /* directory for results; NULL: they are printed */
-  const char* scratch; /* directory for the files of the trace; NULL: it has none */
+  const char* results; /* directory for results; NULL: print them */
+  const char* scratch; /* directory for the files of the trace; NULL: none */
   int repetitions;
-  int warm_ups; /* repetitions before these, which are not reported */
+  int warm_ups; /* preceding repetitions that are not reported */
   enum compute_mode compute;
-  double speed; /* units of computation a second */
+  double speed; /* units of computation per second */
   bool timeline;
 };
 
 struct program {
   struct options options;
-  MPI_Comm control; /* a copy of the world for the executor's own calls */
+  MPI_Comm control; /* a duplicate of the world for the executor's own calls */
   int rank;
   int ranks;
-  /* The script is followed without any call of MPI, to learn what memory it takes. */
+  /* The script is traversed without MPI calls, to determine its memory. */
   bool rehearsing;
-  uint32_t line; /* of the trace, that is executed */
+  uint32_t line; /* of the trace, currently executed */
 };
 
 extern struct program program;
 
-/* Says what is wrong, with the rank and the line, and ends all ranks. */
+/* Prints an error with the rank and the line, and ends all ranks. */
 _Noreturn void fail(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-/* script.c: reads a script, an instruction at a time. tisim's core/trace/script/script.hpp has the
- * layout. */
+/* script.c: reads a script, one instruction at a time. The layout is defined in tisim's
+ * core/trace/script/script.hpp. */
 
 struct instruction {
   int kind;
@@ -62,76 +62,76 @@ static inline const struct kind_traits* traits_of(const struct instruction* inst
   return &kind_traits[instruction->kind];
 }
 
-/* Opens the script of this rank; fails if it is of another number of ranks. */
+/* Opens the script of this rank; fails if it is for another number of ranks. */
 void open_script(const char* directory);
 void rewind_script(void);
-/* The next instruction, good until the one after the next; NULL at the end. */
+/* Returns the next instruction, valid until the one after the next; NULL at the end. */
 const struct instruction* next_instruction(uint32_t* line);
 
-/* clock.c: one clock for all ranks: that of rank 0. */
+/* clock.c: a common clock for all ranks: that of rank 0. */
 
-/* Tells this host from others. */
+/* Returns a number that identifies this host. */
 uint64_t host_number(void);
 /* Compares the clocks of all ranks with that of rank 0. */
 void align_clocks(void);
-/* By how much the clocks may differ after that, in seconds; the largest of all ranks, on rank 0. */
+/* Returns the error of the clocks after that in seconds: on rank 0, the maximum over all ranks. */
 double clock_error(void);
 
 /* Seconds of rank 0's clock. */
 double now(void);
-/* Seconds of a processor that this rank has used. */
+/* Processor seconds used by this rank. */
 double processor_time(void);
-/* Sleeps until then; it is not woken early. */
+/* Sleeps until `when`, without waking early. */
 void sleep_until(double when);
-/* Sleeps until all ranks have come here, and only looks now and then whether they have. */
+/* Sleeps until all ranks have arrived, polling infrequently. */
 void wait_for_all(void);
-/* Lets all ranks go on at one instant: returns its date. `late`: by how much this rank missed it.
- */
+/* Releases all ranks at the same instant; returns its date. `late`: delay of this rank. */
 double start_together(double* late);
 
-/* computation.c: the replacement of a computation. */
+/* computation.c: substitutes for computations. */
 
 void prepare_computations(void);
 void compute(const struct instruction* instruction);
 /* Executes the trace's own `sleep`. */
 void sleep_for(const struct instruction* instruction);
-/* Instructions a second of the loop that `instructions` executes; 0 in other modes. */
+/* Instructions per second of the loop for `instructions`; 0 in other modes. */
 double loop_speed(void);
 
-/* The seconds that this rank computes and sleeps; after the rehearsal. */
+/* The seconds that this rank computes and sleeps; valid after the rehearsal. */
 double computing_time(void);
 
-/* memory.c: the memory of messages, and how much of it a script takes. */
+/* memory.c: memory for messages, and the amount that a script needs. */
 
-/* Memory for so many things of a size, with what `old` has; fails where there is none. */
+/* Reallocates `old` for `count` elements of a size; fails without memory. */
 void* memory_for(void* old, size_t count, size_t size);
-/* Room for a message that is received. While the script is rehearsed: NULL, only counted. */
+/* Buffer for a received message. During the rehearsal: NULL, only counted. */
 void* receive_room(int64_t bytes);
 void release_room(void* room, int64_t bytes);
-/* Memory of that size to send from; all messages are sent from the same. */
+/* Memory of that size to send from; shared by all messages. */
 void* send_room(int64_t bytes);
-/* A buffered send of so many bytes follows: MPI has room for it. */
+/* Ensures that MPI has buffer space for a following buffered send. */
 void reserve_buffered(int64_t bytes);
 
-/* After the rehearsal: fails, on all ranks, if the ranks of a host need more than it has free;
- * then makes the memory to send from. */
+/* After the rehearsal: fails, on all ranks, if the ranks of a host need more memory than is free;
+ * then allocates the memory to send from. */
 void allocate_memory(void);
-/* The bytes that this rank needs for its messages. */
+/* Returns the bytes that this rank needs for its messages. */
 int64_t needed_memory(void);
 
 /* communicators.c: the communicators of the trace, by their numbers. */
 
 MPI_Comm communicator_of(const struct instruction* instruction);
-/* This rank's number in it. */
+/* This rank's number in the communicator. */
 int rank_in(const struct instruction* instruction);
-/* The same ranks with these neighbours, which all ranks make in the first call that needs it. */
+/* The same ranks with a neighbourhood topology, which all ranks create in the first call that needs
+ * it. */
 MPI_Comm topology_of(const struct instruction* instruction, int destinations,
                      const int* destination, int sources, const int* source);
 
-/* The ranks of these numbers in a group, which is freed. */
+/* Returns the subgroup of ranks with these numbers, and frees `all`. */
 MPI_Group group_among(MPI_Group all, const int64_t* numbers, int64_t count);
 
-/* Whoever first uses a copy that was made without blocking waits for it. */
+/* A copy made without blocking is awaited by its first use. */
 void make_communicator(const struct instruction* instruction);
 void free_communicator(const struct instruction* instruction);
 /* At the end of a repetition. */
@@ -139,34 +139,32 @@ void free_communicators(void);
 
 /* requests.c: the pending requests of this rank, in the order in which they were made.
  *
- * A later call names a request by its key, by its number, or as one of all that are pending, as
- * tisim's docs/traces.md says. */
+ * Later calls refer to a request by its key, by its number, or as one of all pending ones; see
+ * tisim's docs/traces.md. */
 
 enum request_type { REQUEST_SEND, REQUEST_RECEIVE, REQUEST_COLLECTIVE };
 
 struct request {
   enum request_type type;
   int communicator;
-  int source, destination, tag; /* the key, as the trace names it */
+  int source, destination, tag; /* the key, as in the trace */
   bool source_lost;             /* a wait may name any source */
   int number;                   /* -1: none */
-  int persistent;               /* the persistent request that was started, -1: none */
-  void* room;                   /* of a message that is received; freed when it is complete */
+  int persistent;               /* the started persistent request, -1: none */
+  void* room;                   /* of a received message; freed on completion */
   int64_t bytes;                /* of the room */
-  int* counts;                  /* of a collective; freed when it is complete */
+  int* counts;                  /* of a collective; freed on completion */
   bool pending;
-  int next, previous; /* in the order of making; -1: none */
-  int same_hash;      /* the next one whose number has the same hash */
+  int next, previous; /* in the order of creation; -1: none */
+  int same_hash;      /* the next request with the same hash of its number */
 };
 
-/* Where MPI puts the handle of the request that is added next. It stays there until the request is
- * complete: MPI may give several requests the same handle, and a recorder tells them apart by
- * their places. */
+/* Location for MPI's handle of the next request. It stays there until completion: MPI may give
+ * several requests the same handle, and a recorder distinguishes them by their location. */
 MPI_Request* next_handle(void);
-/* A new request, the last of those that are pending. */
+/* Adds a request, as the last pending one. */
 void add_request(const struct request* like);
-/* The request, or the persistent one, that was made last gets a number, which an older one loses.
- */
+/* Assigns a number to the last request, or persistent request; an older one loses it. */
 void number_last_request(const struct instruction* instruction);
 void number_last_persistent(const struct instruction* instruction);
 
@@ -185,12 +183,12 @@ void complete_one(const struct instruction* instruction);
 void complete_several(const struct instruction* instruction);
 void cancel_request(const struct instruction* instruction);
 void free_request(const struct instruction* instruction);
-/* At the end of a rank: it waits for all that is pending. */
+/* At the end of a rank: waits for all pending requests. */
 void complete_all(void);
 
 /* messages.c: sends, receives and probes. */
 
-/* A message as MPI is told of it. */
+/* A message in terms of MPI. */
 struct message {
   int count;
   MPI_Datatype type;
@@ -201,15 +199,15 @@ struct message {
 struct message message_of(const struct instruction* instruction);
 void forget_message(const struct message* message);
 
-/* Calls the function of MPI that an instruction stands for. `room`: of what is sent or received;
- * `request`: where MPI puts the request, if it makes one. */
+/* Calls the MPI function of an instruction. `room`: buffer to send or receive; `request`: location
+ * of the request, if the function makes one. */
 void post_message(const struct instruction* instruction, void* room, MPI_Request* request);
-/* The request that a send or receive makes, not pending yet; a receive gets its room. */
+/* Returns the request of a send or receive, not pending yet; a receive is given its buffer. */
 struct request request_for(const struct instruction* instruction);
 
 void send_message(const struct instruction* instruction);
 void receive_message(const struct instruction* instruction);
-/* The halves of a sendrecv come one after the other. */
+/* The two halves of a sendrecv are executed one after the other. */
 void begin_send_receive(const struct instruction* send);
 void finish_send_receive(const struct instruction* receive);
 void probe_message(const struct instruction* instruction);
@@ -224,57 +222,57 @@ void call_window(const struct instruction* instruction);
 /* At the end of a repetition. */
 void free_windows(void);
 
-/* results.c: the report of rank 0, and what each rank leaves behind while it runs. */
+/* results.c: the report of rank 0, and the state that each rank publishes while it runs. */
 
 void open_results(void);
 void report_start(void);
-/* A repetition has ended: when each rank did, in seconds after the common start, and by how much it
- * missed that, and how many seconds of its processor it took. All ranks call it. */
+/* Reports a finished repetition: end of each rank, in seconds after the common start, its delay at
+ * the start, and its processor seconds. Called by all ranks. */
 void report_repetition(int repetition, double end, double late, double processor_time);
 void close_results(void);
 
-/* This rank begins an instruction. */
+/* Called when this rank begins an instruction. */
 void show_instruction(const struct instruction* instruction);
-/* It has ended; with --timeline it is written down, during the last repetition. */
+/* Called when it has ended; with --timeline it is logged during the last repetition. */
 void log_instruction(const struct instruction* instruction, double begin, double end);
 
-/* scratch.c: the directory in which the files of the trace lie, and what is in it before a
- * repetition. */
+/* scratch.c: the directory for the files of the trace, and its content before a repetition. */
 
 struct scratch_file {
   char* path;
-  char* directory;           /* that the trace makes; another one, as files may need `path` */
+  char* directory;           /* created for the trace's mkdir; separate, as files may need `path` */
   bool is_created;           /* by the trace */
-  int64_t needed;            /* bytes that are there before */
+  int64_t needed;            /* bytes that must exist before */
   uint64_t hash;             /* of the path */
   struct scratch_file* next; /* of all */
-  struct scratch_file* same; /* with the same hash, nearly */
+  struct scratch_file* same; /* in the same hash bucket */
 };
 
-/* The file of a name in the trace, whose bytes stand one in each number. */
+/* Returns the file of a name in the trace; each number contains one byte of the name. */
 struct scratch_file* scratch_file_of(const int64_t* name, int64_t count);
-/* While the script is rehearsed: the file is opened; it has so many bytes, -1: not known. */
+/* During the rehearsal: the file is opened and has `size` bytes, -1: unknown. */
 void note_open(struct scratch_file* file, bool creates, int64_t size);
 void note_read(struct scratch_file* file, int64_t end);
 void note_directory(struct scratch_file* file);
 
-/* Removes what the trace creates, and writes what it only reads. All ranks call this. */
+/* Removes files that the trace creates, and writes those that it only reads. Called by all ranks.
+ * */
 void prepare_files(void);
 /* At the end of the program. */
 void remove_files(void);
 
-/* files.c: the file accesses of the trace: the calls of POSIX and of MPI-IO, on real files. */
+/* files.c: the file accesses of the trace: calls of POSIX and MPI-IO on real files. */
 
-/* A file that the trace has open, by its number there. */
+/* An open file of the trace, by its number. */
 struct handle {
   int number;
   bool is_mpi;
   int file;         /* of POSIX */
   MPI_File mpi;     /* of MPI-IO */
   int64_t position; /* in the rehearsal */
-  /* The view: where it begins, and how many bytes it shows of how many. 0: it shows all. */
+  /* The view: its begin, and the bytes shown of each `distance`. 0: all bytes are shown. */
   int64_t displacement, shown, distance;
-  /* The split collective call that is under way. */
+  /* The active split collective call. */
   void* room;
   const void* data;
   int64_t bytes;
@@ -283,10 +281,10 @@ struct handle {
 };
 
 void call_file(const struct instruction* instruction);
-/* The requests and files that the trace has left open at the end of a repetition. */
+/* Closes files that the trace has left open, at the end of a repetition. */
 void close_files(void);
 
-/* The handle's view from here on. */
+/* Sets the handle's view. */
 void note_view(const struct instruction* instruction, struct handle* handle);
 
 /* mpi_files.c */

@@ -9,7 +9,7 @@
 
 static struct handle* handles;
 
-/* Where the file of a number is linked; NULL is there if there is none. */
+/* Returns the link to the file with a number; it contains NULL if there is none. */
 static struct handle** find(int number) {
   struct handle** link = &handles;
   while (*link != NULL && (*link)->number != number) link = &(*link)->next;
@@ -35,7 +35,7 @@ static int flags_of(const char* letters, size_t count) {
   return flags;
 }
 
-/* Its numbers: the size of the file, so many letters of flags, these, and the name. */
+/* Numbers of the instruction: size of the file, number of flag letters, the letters, the name. */
 static void open_file(const struct instruction* instruction) {
   enum { SIZE, LETTERS, FIRST };
   char letters[8] = "";
@@ -58,7 +58,7 @@ static void open_file(const struct instruction* instruction) {
   }
 }
 
-/* Large calls return in parts. */
+/* Large calls may return partial transfers. */
 static void transfer(const struct instruction* instruction, const struct handle* handle) {
   const int operation = instruction->operation;
   const bool reads = operation == OPERATION_READ || operation == OPERATION_PREAD;
@@ -98,14 +98,14 @@ void note_view(const struct instruction* instruction, struct handle* handle) {
   handle->distance = numbers[count - 1];
 }
 
-/* A length of the file that holds all bytes before a position. */
+/* Returns a file length that covers all bytes before a position. */
 static int64_t reach(const struct handle* handle, int64_t position) {
   if (handle->shown == 0) return position;
   const int64_t turns = (position + handle->shown - 1) / handle->shown;
   return handle->displacement + turns * handle->distance;
 }
 
-/* Follows the position, to learn how long the files are that are only read. */
+/* Tracks the position, to determine the length of files that are only read. */
 static void rehearse(const struct instruction* instruction, struct handle* handle) {
   switch (instruction->operation) {
     case OPERATION_READ:
@@ -159,7 +159,8 @@ static void seek(const struct instruction* instruction, const struct handle* han
     fail("lseek in %s: %s", handle->of->path, strerror(errno));
 }
 
-/* The program may have asked for what was not there, or made what was: failures are not errors. */
+/* Failures are not errors: the program may have accessed missing files, or created existing ones.
+ * */
 static void call_by_name(const struct instruction* instruction) {
   struct stat status;
   struct scratch_file* const file = scratch_file_of(instruction->numbers, instruction->count);
@@ -223,7 +224,7 @@ void call_file(const struct instruction* instruction) {
   if (operation == OPERATION_CLOSE || operation == OPERATION_FILE_CLOSE) forget(link);
 }
 
-/* MPI's files are closed by all ranks together, which a trace that leaves one open need not do. */
+/* MPI closes files collectively, which a trace that leaves a file open need not do. */
 void close_files(void) {
   for (; handles != NULL; forget(&handles))
     if (!handles->is_mpi && handles->file >= 0) close(handles->file);

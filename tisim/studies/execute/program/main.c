@@ -1,7 +1,7 @@
 /* usage: tisim_execute SCRIPTS [results=DIR] [repeat=N] [warm_up=N] [speed=UNITS] [timeline=1]
  *                      [compute=sleep|spin|instructions|none] [scratch=DIR]
  *
- * SCRIPTS is a directory with rank-0.script and so on, which tisim has written from a trace. */
+ * SCRIPTS is a directory with rank-0.script and so on, written by tisim from a trace. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static void execute(const struct instruction* instruction) {
   actions[role](instruction);
 }
 
-/* `log_from`: the date that the timeline begins at; negative: there is none. */
+/* `log_from`: the date at which the timeline begins; negative: no timeline. */
 static void run_script(double log_from) {
   const struct instruction* instruction;
   rewind_script();
@@ -84,7 +84,7 @@ static enum compute_mode mode_of(const char* value) {
   fail("compute=%s is none of sleep, spin, instructions, none", value);
 }
 
-/* What stands behind NAME= in a word; NULL: it is another option. */
+/* Returns the value after NAME= in a word; NULL: it is another option. */
 static const char* value_of(const char* word, const char* name) {
   const size_t length = strlen(name);
   return strncmp(word, name, length) == 0 && word[length] == '=' ? word + length + 1 : NULL;
@@ -95,7 +95,7 @@ static void take_options(int count, char** words) {
   *options =
       (struct options){.repetitions = 5, .warm_ups = 1, .compute = COMPUTE_SLEEP, .speed = 1e9};
   const char* value;
-  /* First, since it says where errors go. */
+  /* First, since it determines where errors are written. */
   for (int i = 2; i < count; i++)
     if ((value = value_of(words[i], "results")) != NULL) options->results = value;
   if (count < 2) fail("the directory of the scripts is missing");

@@ -5,13 +5,13 @@
 
 #include "execute.h"
 
-/* Buffered sends share so much at most: then those before are waited for. */
+/* Maximum memory shared by buffered sends; beyond that, earlier ones are awaited. */
 #define MOST_BUFFERED (INT64_C(256) << 20)
 
 static int64_t live, peak; /* of received messages */
 static int64_t largest_sent;
 static int64_t buffered_total, largest_buffered; /* of the whole script */
-static int64_t buffered_since;                   /* the buffer was last empty */
+static int64_t buffered_since;                   /* since the buffer was last empty */
 static int64_t buffered_capacity;
 static char* send_memory;
 static void* buffered_memory;
@@ -59,7 +59,7 @@ void reserve_buffered(int64_t bytes) {
   if (buffered_since + with_overhead > buffered_capacity) {
     void* memory;
     int size;
-    PMPI_Buffer_detach(&memory, &size); /* waits until the messages in it have left */
+    PMPI_Buffer_detach(&memory, &size); /* waits until its messages have left */
     attach();
   }
   buffered_since += with_overhead;
@@ -79,7 +79,7 @@ static int64_t value_in(const char* path, const char* key) {
   return value;
 }
 
-/* In bytes; what can be had without swapping. INT64_MAX: not known. */
+/* Returns the bytes available without swapping. INT64_MAX: unknown. */
 static int64_t free_memory(void) {
   const int64_t kibibytes = value_in("/proc/meminfo", "MemAvailable:");
   int64_t available = kibibytes < 0 ? INT64_MAX : kibibytes * 1024;
@@ -116,7 +116,7 @@ static void check_hosts(void) {
 }
 
 void allocate_memory(void) {
-  /* Memory that was had once is used again: only the first pass meets pages that are not there. */
+  /* Freed memory is reused: only the first pass has page faults. */
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   buffered_capacity = buffered_total < MOST_BUFFERED ? buffered_total : MOST_BUFFERED;

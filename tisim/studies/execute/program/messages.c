@@ -5,7 +5,7 @@
 
 #define LARGE_BLOCK (1 << 20)
 
-/* A datatype of more bytes than a count can express. */
+/* Returns a datatype of more bytes than a count can express. */
 static MPI_Datatype large_type(int64_t bytes) {
   MPI_Datatype block, made;
   PMPI_Type_contiguous(LARGE_BLOCK, MPI_BYTE, &block);
@@ -18,7 +18,7 @@ static MPI_Datatype large_type(int64_t bytes) {
   return made;
 }
 
-/* Recorders write tags from the top of the range that MPI may have; some libraries have less. */
+/* Recorders write tags from the top of the permitted range; some libraries have a smaller range. */
 static int tag_of(int tag) {
   static int largest = 0;
   if (tag == TRACE_ANY_TAG) return MPI_ANY_TAG;
@@ -113,7 +113,7 @@ void send_message(const struct instruction* instruction) {
   add_request(&request);
 }
 
-/* The size of a message that the trace does not tell. */
+/* Returns the size of a message that the trace does not contain. */
 static int64_t probed_size(const struct instruction* instruction) {
   if (program.rehearsing) return 0;
   MPI_Status status;

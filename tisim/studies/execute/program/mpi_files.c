@@ -28,8 +28,8 @@ static int whence_of(int64_t from) {
   return from == SEEK_FROM_POSITION ? MPI_SEEK_CUR : MPI_SEEK_END;
 }
 
-/* The type of a view: its numbers are the displacement, the bytes of a block, a count and a
- * distance for each level, and the distance at which all is repeated. */
+/* Returns the type of a view: its numbers are the displacement, the bytes of a block, a count and a
+ * distance for each level, and the distance at which the whole is repeated. */
 static MPI_Datatype type_of_view(const int64_t* numbers, int64_t count) {
   MPI_Datatype type;
   MPI_Type_contiguous((int)numbers[1], MPI_BYTE, &type);
@@ -46,7 +46,7 @@ static MPI_Datatype type_of_view(const int64_t* numbers, int64_t count) {
   return type;
 }
 
-/* Without a view positions in a trace are bytes of the file, and stay where they are. */
+/* Without a view, positions in a trace are bytes of the file, and remain unchanged. */
 static void set_view(const struct instruction* instruction, struct handle* handle) {
   char representation[] = "native";
   const bool has_view = instruction->count > 0;
@@ -62,7 +62,7 @@ static void set_view(const struct instruction* instruction, struct handle* handl
   PMPI_File_seek(handle->mpi, position, MPI_SEEK_SET);
 }
 
-/* How a call moves data: where it begins, and whether it makes a request. */
+/* A data access: where it begins, and whether it makes a request. */
 struct transfer {
   MPI_File file;
   MPI_Offset offset;
@@ -73,9 +73,9 @@ struct transfer {
   MPI_Request* request;
 };
 
-/* TRANSFER(BEFORE, before, BEHIND, behind, where, last): the functions that read and write. What
- * stands in their names before and behind these words, whether they are given an offset, and what
- * is their last argument. */
+/* TRANSFER(BEFORE, before, BEHIND, behind, where, last): the functions that read and write. The
+ * parts of their names before and behind these words, whether they take an offset, and their last
+ * argument. */
 // clang-format off: it moves lists of macros to and fro
 #define TRANSFERS(TRANSFER)                           \
   TRANSFER(, , , , HERE, STATUS)                      \
@@ -128,7 +128,7 @@ static bool is_first_step(int operation) {
   return operation >= OPERATION_FILE_READ_ALL_BEGIN && operation < OPERATION_FILE_READ_ALL_END;
 }
 
-/* The second step of a split collective call, which frees what the first one reads into. */
+/* The second step of a split collective call, which frees the buffer of the first one. */
 static void end_step(int operation, struct handle* handle) {
   int error = MPI_SUCCESS;
   switch (program.rehearsing ? -1 : operation) {
@@ -180,7 +180,7 @@ static void transfer(const struct instruction* instruction, struct handle* handl
   }
   const struct request request = {.type = receives ? REQUEST_RECEIVE : REQUEST_SEND,
                                   .communicator = instruction->communicator,
-                                  .tag = INT32_MIN, /* no wait names it */
+                                  .tag = INT32_MIN, /* not named by any wait */
                                   .number = -1,
                                   .persistent = -1,
                                   .room = t.room,

@@ -8,8 +8,8 @@ static struct request* table;
 static MPI_Request* handles;
 static int capacity;
 static int first = -1, last = -1;
-static int lowest;            /* no index below it is free */
-static int by_number[HASHES]; /* index + 1 of the first one of each hash, 0: none */
+static int lowest;            /* all lower indices are in use */
+static int by_number[HASHES]; /* index + 1 of the first request of each hash, 0: none */
 
 static int hash(int64_t number) { return (int)(number & (HASHES - 1)); }
 
@@ -76,14 +76,14 @@ void number_last_request(const struct instruction* instruction) {
   const int number = (int)instruction->bytes;
   const int older = numbered_request(number);
   if (older >= 0) unlink_number(older);
-  if (last < 0) return; /* a message to nobody */
+  if (last < 0) return; /* a message to a null process */
   unlink_number(last);
   link_number(last, number);
 }
 
 static void end_persistent(int index);
 
-/* The request is complete. */
+/* Removes a completed request. */
 static void finish_request(int index) {
   struct request* const request = &table[index];
   unlink_number(index);
@@ -99,17 +99,17 @@ static void finish_request(int index) {
   if (index < lowest) lowest = index;
 }
 
-/* True if a wait, a test or a start names the request, which may be of any source. */
+/* Returns whether a wait, test or start refers to the request, possibly with any source. */
 static bool has_key(const struct request* request, const struct instruction* key, bool is_of_any) {
   if (request->communicator != key->communicator || request->tag != key->tag) return false;
   const bool source = request->source == key->peer || is_of_any;
   const bool destination = request->destination == key->bytes;
-  /* While a script is rehearsed, nobody knows this rank's number in communicators. */
+  /* During the rehearsal this rank's number in communicators is unknown. */
   if (program.rehearsing) return request->type == REQUEST_SEND ? destination : source;
   return source && destination;
 }
 
-/* The pending request that a wait or test names, -1: none. */
+/* Returns the pending request that a wait or test refers to, -1: none. */
 static int named_request(const struct instruction* instruction) {
   if (instruction->flags & FLAG_NUMBERED) return numbered_request(instruction->bytes);
   if (traits_of(instruction)->role == ROLE_COMPLETE_LAST) return last;
@@ -128,7 +128,7 @@ static int named_request(const struct instruction* instruction) {
 
 struct persistent {
   MPI_Request handle;
-  struct request request; /* what a start makes */
+  struct request request; /* the request made by a start */
   int64_t buffered;       /* bytes that each start puts into MPI's buffer, -1: none */
   bool active;
   bool freed;
@@ -163,13 +163,13 @@ void number_last_persistent(const struct instruction* instruction) {
   if (persistent_count > 0) persistent_table[persistent_count - 1].number = number;
 }
 
-/* The request that a start makes is pending from here on. */
+/* Makes the request of a start pending. */
 static void activate(struct persistent* persistent) {
   persistent->active = true;
   if (persistent->buffered >= 0) reserve_buffered(persistent->buffered);
   struct request started = persistent->request;
   started.number = persistent->number;
-  const int index = add(&started); /* first: it may move the handles */
+  const int index = add(&started); /* first, since it may move the handles */
   handles[index] = persistent->handle;
 }
 
@@ -254,7 +254,7 @@ void free_persistent(void) {
 
 /* Waits and tests, and requests that are cancelled or freed.
  *
- * Of the requests that a call is about: their indices, and what MPI wants and gives. */
+ * For the requests of a call: their indices, and the arguments and results of MPI. */
 static int *indices, *found;
 static MPI_Request* copies;
 static MPI_Request* taken_handles; /* the copies, or in place */
@@ -275,7 +275,7 @@ static void take_pending(void) {
   for (int index = first; index >= 0; index = table[index].next) take(index);
 }
 
-/* Numbers of requests that were complete before name none. */
+/* Numbers of requests that were already complete refer to none. */
 static void take_listed(const struct instruction* instruction) {
   if (!(instruction->flags & FLAG_NUMBERED)) {
     take_pending();
@@ -288,7 +288,7 @@ static void take_listed(const struct instruction* instruction) {
   }
 }
 
-/* Handles are given to MPI where they are, if they are neighbours. */
+/* Handles are passed to MPI in place, if they are contiguous. */
 static void take_handles(void) {
   bool are_neighbours = true;
   for (int i = 1; i < taken_count; i++) are_neighbours &= indices[i] == indices[i - 1] + 1;
@@ -317,7 +317,7 @@ void complete_one(const struct instruction* instruction) {
   if (is_complete) finish_request(index);
 }
 
-/* While a script is rehearsed, a call that completes some requests completes the first one. */
+/* During the rehearsal, a call that completes some requests completes the first one. */
 static int complete_some(bool any, bool blocks) {
   int number = taken_count > 0 ? 1 : 0, is_complete = 1;
   found[0] = 0;
@@ -341,7 +341,7 @@ static void finish_some(bool any, bool blocks) {
   for (int i = 0; i < complete; i++) finish_request(indices[found[i]]);
 }
 
-/* Completes what the call completed when it was recorded, however many calls that takes. */
+/* Completes the requests that the recorded call completed, in as many calls as needed. */
 static void complete_recorded(const struct instruction* instruction, bool any) {
   for (take_listed(instruction); taken_count > 0; take_listed(instruction)) {
     take_handles();
@@ -356,7 +356,7 @@ void complete_several(const struct instruction* instruction) {
     return;
   }
   take_listed(instruction);
-  if (taken_capacity == 0) return; /* there never was a request */
+  if (taken_capacity == 0) return; /* no request was ever made */
   take_handles();
   if (traits->role == ROLE_COMPLETE_ALL) {
     int are_complete = 1;
@@ -385,7 +385,7 @@ void free_request(const struct instruction* instruction) {
   }
   const int persistent = table[index].persistent;
   if (!program.rehearsing && persistent < 0) MPI_Request_free(&handles[index]);
-  /* Nobody will know when it is complete: MPI may write to its room until the program ends. */
+  /* Its completion remains unknown: MPI may write to its buffer until the program ends. */
   table[index].room = NULL;
   table[index].bytes = 0;
   finish_request(index);

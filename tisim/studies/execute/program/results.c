@@ -9,7 +9,7 @@
 
 #include "execute.h"
 
-/* The activity of a rank: a file that others can read when it hangs. */
+/* Current activity of a rank: a file that can be read if it hangs. */
 struct state {
   int32_t kind;
   int32_t operation;
@@ -25,7 +25,7 @@ struct row {
 
 static FILE* results; /* on rank 0 */
 static FILE* timeline;
-static struct state own_state; /* where no file can be mapped */
+static struct state own_state; /* if no file can be mapped */
 static struct state* state = &own_state;
 
 static FILE* create(const char* name, int rank) {
@@ -111,7 +111,7 @@ void show_instruction(const struct instruction* instruction) {
 }
 
 void log_instruction(const struct instruction* instruction, double begin, double end) {
-  /* Instructions that are not calls. A sendrecv is one, in two instructions. */
+  /* Skips instructions that are not calls. A sendrecv is one call in two instructions. */
   const enum role role = traits_of(instruction)->role;
   if (role == ROLE_EXCHANGE || role == ROLE_NUMBER_REQUEST || role == ROLE_NUMBER_PERSISTENT)
     return;
@@ -127,7 +127,7 @@ void fail(const char* format, ...) {
   int length = vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   if (length >= (int)sizeof text) length = sizeof text - 1;
-  /* The first rank that fails says why. */
+  /* Only the first failing rank reports the reason. */
   bool is_told = false;
   if (program.options.results != NULL) {
     char path[4096];

@@ -16,7 +16,7 @@ static struct scratch_file* all;
 static struct scratch_file* buckets[BUCKETS];
 /* Hashes of the files that any rank creates, in ascending order. */
 static uint64_t* created;
-static int created_count = -1; /* not known yet */
+static int created_count = -1; /* -1: unknown */
 
 static uint64_t hash_of(const char* path) {
   uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -29,7 +29,7 @@ static void* checked(void* memory) {
   return memory;
 }
 
-/* A name in the trace lies below the directory, wherever it lay: `..` becomes `__`. */
+/* Every name of the trace is placed below the directory: `..` becomes `__`. */
 struct scratch_file* scratch_file_of(const int64_t* name, int64_t count) {
   const char* const directory = program.options.scratch;
   if (directory == NULL) fail("the trace works on files: scratch=DIR names their directory");
@@ -74,7 +74,7 @@ void note_directory(struct scratch_file* file) {
   snprintf(file->directory, size, "%s.%d", file->path, program.rank);
 }
 
-/* The executor's own work on files is not seen by recorders: they wrap the functions of the C
+/* The executor's own file operations are not seen by recorders, which wrap the functions of the C
  * library. */
 static void remove_path(const char* path) { syscall(SYS_unlinkat, AT_FDCWD, path, 0); }
 
@@ -112,7 +112,7 @@ static int compare(const void* first, const void* second) {
   return (a > b) - (a < b);
 }
 
-/* Which files are created by other ranks. */
+/* Determines the files that other ranks create. */
 static void exchange_created(void) {
   int own = 0, total = 0;
   for (const struct scratch_file* file = all; file != NULL; file = file->next)

@@ -17,10 +17,10 @@ static int file = -1;
 static char path[4096];
 static unsigned char buffer[BUFFER_SIZE];
 static size_t filled, at;
-static uint32_t line; /* of the statement before */
+static uint32_t line; /* of the previous statement */
 static struct instruction* kept;
 static uint32_t kept_count;    /* since the script was rewound */
-static uint32_t kept_capacity; /* instructions that have room for their numbers */
+static uint32_t kept_capacity; /* instructions with memory for their numbers */
 static struct instruction once;
 
 static void refill(void) {
@@ -104,7 +104,7 @@ static void read_header(void) {
 }
 
 void open_script(const char* directory) {
-  /* Where too many ranks were started, those beyond the last one read its script. */
+  /* If too many ranks were started, the excess ones read a lower rank's script to report it. */
   for (int rank = program.rank; rank >= 0 && file<0; rank -= rank> 0 ? (rank + 1) / 2 : 1) {
     const int length = snprintf(path, sizeof path, "%s/rank-%d.script", directory, rank);
     if (length < 0 || (size_t)length >= sizeof path) fail("the name %s is too long", directory);

@@ -2,21 +2,21 @@
 
 #include "execute.h"
 
-/* Traces do not say where in a window an access lies: all are at its beginning. */
+/* Traces lack the position of an access in a window: all are at its beginning. */
 struct window {
   int number;
   MPI_Win handle;
-  void* memory; /* of one that was created from memory */
+  void* memory; /* of a window created from memory */
   struct window* next;
 };
 
 static struct window* windows;
-/* Size of the largest access, which the memory of a dynamic window must hold. */
+/* Size of the largest access, which the memory of a dynamic window must fit. */
 static int64_t largest;
 
 static int number_of(const struct instruction* instruction) { return instruction->tag >> 8; }
 
-/* Where the window of a number is linked; NULL is there if there is none. */
+/* Returns the link to the window with a number; it contains NULL if there is none. */
 static struct window** find(int number) {
   struct window** link = &windows;
   while (*link != NULL && (*link)->number != number) link = &(*link)->next;
@@ -44,7 +44,7 @@ static void make_window(const struct instruction* instruction) {
       MPI_Win_allocate_shared(size, 1, MPI_INFO_NULL, comm, &made->memory, &made->handle);
       made->memory = NULL;
       return;
-    case OPERATION_WIN_CREATE_DYNAMIC: /* its accesses name addresses, of which a trace has none */
+    case OPERATION_WIN_CREATE_DYNAMIC: /* accesses use addresses, which traces lack */
       PMPI_Allreduce(&largest, &size, 1, MPI_AINT, MPI_MAX, comm);
       break;
     default:
@@ -122,7 +122,7 @@ static void access_target(const struct instruction* instruction, int target, int
   }
 }
 
-/* A fetch gets room that is kept until the window is freed: nothing tells when it is done. */
+/* Fetches share a buffer that is never freed, since their end is unknown. */
 static void access_window(const struct instruction* instruction) {
   const int64_t bytes = instruction->bytes;
   const int count = (int)bytes;
@@ -130,7 +130,7 @@ static void access_window(const struct instruction* instruction) {
   const bool has_request = instruction->operation >= OPERATION_RPUT;
   if (bytes > largest) largest = bytes;
   const void* const data = send_room(bytes);
-  static void* room; /* of everything that is fetched */
+  static void* room; /* for all fetched data */
   static int64_t size;
   if (!program.rehearsing && size < largest) room = realloc(room, (size_t)(size = largest));
   if (!program.rehearsing) access_target(instruction, target, count, data, room);
