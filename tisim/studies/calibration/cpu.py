@@ -1,6 +1,6 @@
 """Speed of hosts from timed computations.
 
-`timed` reads them, `rates` computes instructions/s, `speeds` writes them into a platform file.
+`read_timed` reads them, `calibrate_cpu` computes instructions/s, `complete` writes a platform file.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Bandwidths of a disk from measurements.
 
-`fio` and `ior` read the output of these programs, `rates` computes the bandwidths.
+`fio_runs` and `ior_runs` read the output of these programs, `calibrate_disk` finds the bandwidths.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class Segment:
         Line over the message size (of the payload, without envelope).
     piece
         Number of the piece, from 1, if the segment was divided because one line missed it
-        (`refinement`); 0 if it is whole.
+        (`refined`); 0 if it is whole.
     """
 
     above: int

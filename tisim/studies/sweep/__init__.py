@@ -1,11 +1,10 @@
-"""What if: one trace in many scenarios.
+"""What-if studies: one trace in many scenarios.
 
-`sweep` (module `run`) makes a plan of scenarios (`plan`, from `axes`, `design` and `mapping`), has
-workers carry out what is missing (`worker`, in the processes of `pool` or on a Dask `cluster`),
-keeps the rows in a file (`store`) and returns a frame (`table`). `study` reads the same from a
-TOML file.
+`sweep` (module `run`) makes a plan of scenarios (`plan`, from `axes`), lets workers execute the
+missing ones (`worker`, in the processes of `workers` or on a Dask `cluster`), stores the rows in a
+file (`store`) and returns a frame. `study` reads the same arguments from a TOML file.
 
-The names are loaded when they are first used: a worker process needs few of the modules.
+Names are loaded on first use: a worker process needs few of the modules.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The axes of a sweep, and the points that it visits: a grid, a list, a random sample."""
+"""Axes of a sweep, and the points that it visits: a grid, a list, a random sample."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tisim.errors import InputError
 from tisim.platform.scaling import SCALED, change_value, factor_of, factor_text
 from tisim.traces.trace import NO_NOISE
 
-#: Quantities of the platform that an axis changes, and what its pattern chooses.
+#: Quantities of the platform that an axis changes, and the kind of names its pattern matches.
 QUANTITIES = {
     "speed": "hosts",
     "cores": "hosts",
@@ -26,7 +26,7 @@ QUANTITIES = {
     "sharing": "links",
     "bandwidth_noise": "links",
 }
-#: The axis of random variability of compute volumes.
+#: Axis of the random variability of compute volumes.
 COMPUTE_NOISE = "compute_noise"
 #: Axes whose values are whole inputs.
 INPUTS = ("trace", "platform", "mapping")
@@ -39,30 +39,30 @@ _RANGES = ("uniform", "log_uniform")
 class Choice:
     """One value of an axis."""
 
-    label: object  # how tables show it
-    value: object  # what it is
+    label: object  # shown in tables
+    value: object  # the value itself
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
     """Values between two numbers, for random samples."""
 
-    # low, high: the ends
+    # low, high: the bounds
     low: float
     high: float
-    # True if the logarithm of the values is distributed uniformly, not the values.
+    # True if the logarithm of the values is uniformly distributed.
     logarithmic: bool = False
-    # The form of a change of the drawn size: ``"x"`` for a factor, else the unit.
+    # Form of a change by the drawn amount: ``"x"`` for a factor, else the unit.
     unit: str | None = None
 
     def at(self, fraction: float) -> float:
-        """The value at a fraction (0 to 1) of the way."""
+        """Return the value at a fraction (0 to 1) of the range."""
         if self.logarithmic:
             return self.low * math.exp(fraction * math.log(self.high / self.low))
         return self.low + (self.high - self.low) * fraction
 
     def choice(self, fraction: float) -> Choice:
-        """The value there, as an axis has it."""
+        """Return the value at a fraction as a value of an axis."""
         number = self.at(fraction)
         if self.unit is None:
             return Choice(number, number)
@@ -72,17 +72,17 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Something that differs between the scenarios of a sweep; one by any of its names."""
+    """A property that varies between the scenarios of a sweep; equal under any of its names."""
 
-    name: str = field(compare=False)  # as the user wrote it; the name of its column
+    name: str = field(compare=False)  # as written by the user; the name of its column
     kind: str  # one of `QUANTITIES` or `INPUTS`, `COMPUTE_NOISE`, or ``"config"``
     target: str = "*"  # the pattern of the names of hosts or links, or the option's canonical key
 
     @classmethod
     def parse(cls, name: str) -> Axis:
-        """The axis of that name.
+        """Return the axis of a name.
 
-        Raises `InputError` if there is none; the message names similar ones.
+        Raises `InputError` if it does not exist; the message suggests similar names.
         """
         if name in INPUTS or name in QUANTITIES or name == COMPUTE_NOISE:
             return cls(name, name)
@@ -95,10 +95,10 @@ class Axis:
         raise InputError(f"there is nothing to vary by the name {name!r}{_similar(name)}")
 
     def choices(self, values: object) -> tuple[Choice, ...] | Range:
-        """The values of this axis, from what a user gives.
+        """Return the values of this axis, from the user's input.
 
-        This is one value, a sequence of them, values by label, or ``{"uniform": (low, high)}`` or
-        ``{"log_uniform": (low, high)}``.
+        The input is one value, a sequence of values, values by label, or
+        ``{"uniform": (low, high)}`` or ``{"log_uniform": (low, high)}``.
         """
         if isinstance(values, Mapping):
             if len(values) == 1 and next(iter(values)) in _RANGES:
@@ -114,9 +114,9 @@ class Axis:
         return found
 
     def choice(self, value: object) -> Choice:
-        """One value of this axis, with the label that it has in tables.
+        """Return one value of this axis, with its label in tables.
 
-        Raises `InputError` if no table could show it.
+        Raises `InputError` if a table cannot show it.
         """
         if isinstance(value, Choice):
             return value
@@ -153,7 +153,7 @@ class Axis:
         return Range(float(low), float(high), form == "log_uniform", unit)
 
     def _scaled_ends(self, low: object, high: object) -> tuple[float, float, str]:
-        """Both ends as numbers, and what they are of."""
+        """Return both ends as numbers, and their unit."""
         parse, unit, _ = SCALED[self.kind]
         texts = [change_value(end, self.kind) for end in (low, high)]
         factors = [factor_of(text) for text in texts]
@@ -170,13 +170,13 @@ def _listed(values: object, kind: str) -> Iterable[object]:
     from tisim.platform.deployment import Deployment
     from tisim.traces import Trace
 
-    # A trace and a deployment can be iterated over, and are single inputs.
+    # A trace and a deployment are iterable, but single inputs.
     is_input = kind in INPUTS and isinstance(values, Trace | Deployment)
     return list(values) if isinstance(values, Iterable) and not is_input else [values]
 
 
 def _plain(value: object) -> object:
-    """A Python number for one of numpy's."""
+    """Return a Python number for a numpy number."""
     item = getattr(value, "item", None)
     return item() if item is not None and getattr(value, "ndim", None) == 0 else value
 
@@ -204,11 +204,11 @@ def _similar(name: str) -> str:
     )
 
 
-#: A scenario's parameters: what differs from the baseline.
+#: Parameters of a scenario: its differences from the baseline.
 Point = dict[Axis, Choice]
 #: The values of each axis.
 Space = dict[Axis, tuple[Choice, ...] | Range]
-# Tells the random numbers of the design from those of the scenarios.
+# Separates the random numbers of the design from those of the scenarios.
 _STREAM = 0x5A3D
 
 
@@ -217,11 +217,11 @@ def parse_points(
     sample: int | None,
     seed: int,
 ) -> tuple[list[Axis], list[Point]]:
-    """The axes and the points that a user describes.
+    """Return the axes and the points of the user's description.
 
-    `vary` has values by axis, whose combinations are all taken, or is a list of points. `sample` is
-    how many points are drawn at random; None: all of them. Raises `InputError` if an axis does not
-    exist, has no values or stands there twice, or if a range is to be combined without a sample.
+    `vary` contains values by axis, of which all combinations are taken, or is a list of points.
+    `sample` is the number of random points; None: all points. Raises `InputError` if an axis does
+    not exist, has no values or is given twice, or if a range is to be combined without a sample.
     """
     if sample is not None and sample < 1:
         raise InputError(f"a sample has at least 1 scenario, not {sample}")
@@ -241,7 +241,7 @@ def parse_points(
 
 
 def full_grid(space: Space) -> list[Point]:
-    """All combinations, the last axis varying fastest."""
+    """Return all combinations; the last axis varies fastest."""
     listed: list[tuple[Choice, ...]] = []
     for axis, values in space.items():
         if isinstance(values, Range):
@@ -254,9 +254,9 @@ def full_grid(space: Space) -> list[Point]:
 
 
 def random_sample(space: Space, count: int, seed: int) -> list[Point]:
-    """Points drawn at random, no two the same; a longer sample begins with a shorter one.
+    """Return distinct random points; a longer sample begins with a shorter one.
 
-    If there are no more combinations than `count`, they are the full grid.
+    If there are at most `count` combinations, the result is the full grid.
     """
     import numpy as np
 
@@ -268,7 +268,7 @@ def random_sample(space: Space, count: int, seed: int) -> list[Point]:
     seen: set[tuple[float, ...]] = set()
     points: list[Point] = []
     while len(points) < count:
-        # One row of numbers a point: the next points do not depend on how many there will be.
+        # One row of numbers per point, so that points do not depend on the size of the sample.
         drawn = random.random(len(space)).tolist()
         point: Point = {}
         place: list[float] = []
@@ -287,7 +287,7 @@ def random_sample(space: Space, count: int, seed: int) -> list[Point]:
 
 
 def _by_axis(values: Mapping[str, object], read: Callable[[Axis, object], _T]) -> dict[Axis, _T]:
-    """The read values, by the axes that the names stand for."""
+    """Return the parsed values, by the axes of their names."""
     found: dict[Axis, _T] = {}
     for name, value in values.items():
         axis = Axis.parse(name)

@@ -1,7 +1,7 @@
-"""Carries out the scenarios of a sweep on a Dask cluster.
+"""Execute the scenarios of a sweep on a Dask cluster.
 
-Each worker process of the cluster gets the inputs once, by a plugin that also reaches workers that
-join later; a task is a few hundred bytes. Dask starts tasks anew whose worker is lost.
+Each worker process of the cluster receives the inputs once, by a plugin that also reaches workers
+that join later; a task is a few hundred bytes. Dask restarts tasks whose worker is lost.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from tisim.studies.sweep.worker import Worker
 if TYPE_CHECKING:
     import distributed
 
-# The sweeps that this process of a cluster works for.
+# Workers of the sweeps that this process of a cluster takes part in.
 _WORKERS: dict[str, Worker] = {}
 _SCHEME = "dask://"
-# Seconds to wait for the scheduler.
+# Timeout of the connection to the scheduler in seconds.
 _SECONDS_TO_CONNECT = 30.0
 
 
 class _InputsPlugin(WorkerPlugin):  # type: ignore[misc]  # untyped
-    """Gives a worker process of the cluster the inputs of a sweep."""
+    """Provides a worker process of the cluster with the inputs of a sweep."""
 
     def __init__(self, name: str, inputs: Inputs) -> None:
         self.name = name
@@ -49,10 +49,10 @@ def _run_job(name: str, job: Job) -> Outcome:
 def run_on_cluster(
     inputs: Inputs, tasks: Sequence[Task], workers: str | Client
 ) -> Iterator[tuple[str, Outcome]]:
-    """Carry out tasks on a Dask cluster.
+    """Execute tasks on a Dask cluster.
 
-    `workers` is a client, or ``dask://host:port`` of a scheduler. The files of traces have to be
-    there under the same names. Yields key and outcome of each task, as they come. Raises
+    `workers` is a client, or ``dask://host:port`` of a scheduler. The files of traces must exist
+    there under the same names. Yields key and outcome of each task as they finish. Raises
     `TisimError` if the scheduler does not answer.
     """
     if isinstance(workers, Client):
@@ -81,7 +81,7 @@ def _run(inputs: Inputs, tasks: Sequence[Task], client: Client) -> Iterator[tupl
     futures: dict[Future, str] = {}
     try:
         for key, job in tasks:
-            # Pure or not, one sweep's tasks are its own: another's may have other inputs.
+            # Even pure tasks are not shared between sweeps, which may have different inputs.
             futures[client.submit(_run_job, name, job, key=f"{name}-{key}")] = key
         for future in as_completed(list(futures)):
             try:

@@ -1,4 +1,4 @@
-"""From what a user asks for to the list of scenarios."""
+"""Turn a user's request into a list of scenarios."""
 
 from __future__ import annotations
 
@@ -40,16 +40,17 @@ if TYPE_CHECKING:
     from tisim.actions.registry import Registry
 
 _CHUNK = 1 << 20
-# Parts of the package that no simulated time depends on: they present results, or measure machines.
+# Parts of the package that do not affect simulated times: they present results, or measure
+# machines.
 _NOT_SIMULATING = ("analysis", "commands", "studies", "__main__.py")
 # Hexadecimal digits of a key: 80 bits, unique among millions of scenarios.
 _DIGITS = 20
 
 
 def trace_digest(source: TraceSource) -> str:
-    """The digest of a trace's text, however it is packed and wherever it is.
+    """Return the digest of a trace's text, independent of packing and location.
 
-    Raises `InputError` if there is no such trace, or it is damaged.
+    Raises `InputError` if the trace does not exist or is damaged.
     """
     files, ranks, dialect, noise = source
     digest = hashlib.sha256(f"{ranks} {dialect} {noise}".encode())
@@ -61,13 +62,13 @@ def trace_digest(source: TraceSource) -> str:
 
 
 def platform_digest(platform: Platform) -> str:
-    """The digest of everything that a platform consists of."""
+    """Return the digest of the content of a platform."""
     parts = (platform.topology, platform.resources, dict(platform.config), platform.profiles)
     return hashlib.sha256(pickle.dumps(parts, protocol=5)).hexdigest()
 
 
 def modules_digest(modules: Iterable[str]) -> str:
-    """The digest of the source of the user's own modules."""
+    """Return the digest of the source of the user's own modules."""
     digest = hashlib.sha256()
     for name in modules:
         digest.update(name.encode())
@@ -77,9 +78,10 @@ def modules_digest(modules: Iterable[str]) -> str:
 
 
 def registry_digest(registry: Registry) -> str:
-    """The digest of what a registry holds: names and functions, their modules apart.
+    """Return the digest of a registry: names and functions, without their modules.
 
-    The functions of a script or notebook, whose whole text is not input, count with their source.
+    Functions of a script or notebook, whose whole text is not an input, are included with their
+    source.
     """
     named: dict[tuple[str, str], Callable[..., object]] = dict(registry.collectives)
     named |= {("action", name): function for name, function in registry.actions.items()}
@@ -99,9 +101,10 @@ def _function_content(function: Callable[..., object]) -> tuple[str, str, str]:
 
 
 def scenario_key(inputs: Mapping[str, object]) -> str:
-    """The key of a scenario whose inputs are these digests, numbers and texts.
+    """Return the key of a scenario with these digests, numbers and texts as inputs.
 
-    It depends on the simulator too, so that a sweep does not go on with the rows of another one.
+    It also depends on the simulator, so that a sweep does not resume with the rows of another
+    version.
     """
     content = {"simulator": simulator_digest(), **inputs}
     text = json.dumps(content, sort_keys=True, default=str)
@@ -110,10 +113,10 @@ def scenario_key(inputs: Mapping[str, object]) -> str:
 
 @cache
 def simulator_digest() -> str:
-    """The digest of everything that simulates: the compiled core and the sources beside it.
+    """Return the digest of the simulating code: the compiled core and the sources next to it.
 
-    A version number would not do: sources change between releases. What only presents results is
-    left out, so that rows stay of use when a picture or a table changes.
+    A version number is insufficient: sources change between releases. Code that only presents
+    results is omitted, so that rows remain valid when a picture or a table changes.
     """
     package = Path(__file__).parents[2]
     digest = hashlib.sha256()
@@ -150,7 +153,7 @@ def _add_part(digest: hashlib._Hash, part: Part) -> None:
 
 _Item = TypeVar("_Item")
 _TRACE, _PLATFORM, _MAPPING = (Axis(kind, kind) for kind in ("trace", "platform", "mapping"))
-# The mapping of the arguments `deployment` and `hosts`, or of neither.
+# The mapping given by the arguments `deployment` and `hosts`, or by neither.
 _GIVEN_MAPPING = "as given"
 
 
@@ -177,18 +180,17 @@ class Request:
 class Plan:
     """All scenarios of a sweep."""
 
-    axes: tuple[str, ...]  # names of what varies: the first columns of the table
-    scenarios: tuple[Scenario, ...]  # the rows, in their order
-    baselines: Mapping[str, Job]  # what they are compared to, by key
-    inputs: Inputs  # what workers need for all of them
-    replicates: int  # how many there are of each point
+    axes: tuple[str, ...]  # names of the varied axes: the first columns of the table
+    scenarios: tuple[Scenario, ...]  # the rows, in order
+    baselines: Mapping[str, Job]  # the references of the scenarios, by key
+    inputs: Inputs  # inputs of the workers for all scenarios
+    replicates: int  # number of replicates of each point
 
 
 def make_plan(request: Request) -> Plan:
     """List the scenarios of a sweep.
 
-    Raises `InputError` if the axes make no sense, or an input that all scenarios share cannot be
-    used.
+    Raises `InputError` if the axes are invalid, or an input shared by all scenarios cannot be used.
     """
     if request.seed < 0:
         raise InputError(f"a seed is a whole number from 0 on, not {request.seed}")
@@ -202,7 +204,7 @@ def make_plan(request: Request) -> Plan:
     baselines: dict[str, Job] = {}
     references: dict[Choice, str] = {}
     for point in points:
-        # A scenario with another trace is compared to the same trace.
+        # A scenario with another trace is compared to the baseline of that trace.
         trace = point.get(_TRACE, base[_TRACE])
         if trace not in references:
             job, references[trace] = planner.job({**base, _TRACE: trace}, 0)
@@ -216,7 +218,7 @@ def make_plan(request: Request) -> Plan:
 
 
 def _base_point(request: Request, points: Sequence[Point]) -> Point:
-    """The parts of the baseline: the arguments, and where they say nothing, first values."""
+    """Return the parts of the baseline: the arguments, or else first values."""
     base: Point = {}
     for axis, given in ((_TRACE, request.trace), (_PLATFORM, request.platform)):
         if given is not None:
@@ -235,7 +237,7 @@ def _base_point(request: Request, points: Sequence[Point]) -> Point:
 
 
 class _Planner:
-    """Makes jobs of points; reads each input once."""
+    """Creates jobs from points; reads each input once."""
 
     def __init__(self, request: Request) -> None:
         self._request = request
@@ -253,7 +255,7 @@ class _Planner:
         }
 
     def inputs(self) -> Inputs:
-        """The input of workers; a registry only where they cannot fill it by importing modules."""
+        """Return the workers' inputs; with a registry only if they cannot fill it by imports."""
         is_importable = (
             self._request.registry is None and "__main__" not in self._registry.modules()
         )
@@ -267,14 +269,14 @@ class _Planner:
         )
 
     def check_given(self) -> None:
-        """Raise what is wrong with the inputs that are not varied."""
+        """Raise the errors of inputs that are not varied."""
         if self._request.trace is not None:
             self._traces.add(self._request.trace)
         if self._request.platform is not None:
             self._platforms.add(self._request.platform)
 
     def job(self, point: Point, replicate: int) -> tuple[Job, str]:
-        """A worker's input for a point, and its key."""
+        """Return a worker's input for a point, and its key."""
         failure = None
         trace, platform, mapping, digests = -1, -1, -1, [""] * 3
         try:
@@ -328,7 +330,7 @@ class _Planner:
 
 
 class _Table(Generic[_Item]):
-    """The inputs of one kind, each read once, those that cannot be read included."""
+    """Inputs of one kind, each read once, including those that cannot be read."""
 
     def __init__(self, read: Callable[[object], tuple[_Item, str]]) -> None:
         self._read = read
@@ -336,7 +338,7 @@ class _Table(Generic[_Item]):
         self.listed: list[_Item] = []
 
     def add(self, value: object) -> tuple[int, str]:
-        """Position and digest of an input; raises the same error each time it is asked for."""
+        """Return position and digest of an input; raises the same error each time."""
         name = value if isinstance(value, str) else id(value)
         if name not in self._found:
             try:
@@ -353,7 +355,7 @@ class _Table(Generic[_Item]):
 
 
 def _absolute(files: object) -> str | list[str]:
-    """The path of a trace, or its paths."""
+    """Return the absolute path or paths of a trace."""
     if isinstance(files, Sequence) and not isinstance(files, str):
         return [str(Path(path).absolute()) for path in files]
     return str(_path(files).absolute())
@@ -372,13 +374,13 @@ def _read_platform(value: object) -> tuple[bytes, str]:
 
 
 def _changes_nothing(axis: Axis, choice: Choice) -> bool:
-    """True if a change leaves all as it is: the scenario is then the one without it."""
+    """Return whether a change has no effect: the scenario equals the one without it."""
     noise = axis.kind.endswith("_noise") and choice.value == 0
     return axis.target == "*" and (noise or (axis.kind in SCALED and choice.value == "x1"))
 
 
 def _number(value: object) -> Amount:
-    """2 and 2.0 are one change."""
+    """Return a number as a float: 2 and 2.0 are the same change."""
     if isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     return cast("Amount", value)  # an axis of numbers has no other values

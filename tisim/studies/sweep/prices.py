@@ -11,9 +11,9 @@ from tisim.platform.scaling import factor_of, factor_text
 
 
 class Prices:
-    """The price of each value of some axes; a scenario costs the sum of those of its values.
+    """Price of each value of some axes; a scenario costs the sum over its values.
 
-    Takes the price by value (as tables show it), by axis; in any one currency.
+    Takes, by axis, the price of each value (as in tables), in any one currency.
     """
 
     def __init__(self, prices: Mapping[str, object]) -> None:
@@ -29,7 +29,7 @@ class Prices:
             }
 
     def check(self, axes: Sequence[str]) -> None:
-        """Check that only axes of a sweep have prices; raises `InputError` if another has."""
+        """Raise `InputError` unless all axes with prices are axes of the sweep."""
         for axis in self._prices:
             if axis not in axes:
                 raise InputError(
@@ -38,7 +38,7 @@ class Prices:
                 )
 
     def cost(self, parameters: Mapping[str, object]) -> float:
-        """The cost of a scenario; an axis that it does not set costs nothing.
+        """Return the cost of a scenario; an axis that it does not set costs nothing.
 
         Raises `InputError` if one of its values has no price.
         """
@@ -65,7 +65,7 @@ class Offer(NamedTuple):
 
 
 def pareto_front(offers: Sequence[Offer]) -> list[int]:
-    """The places of the offers that no other beats in cost and time, the cheapest first."""
+    """Return the places of the offers that none beats in cost and time, cheapest first."""
     order = sorted(range(len(offers)), key=lambda place: (offers[place].cost, offers[place].time))
     best: list[int] = []
     for place in order:
@@ -75,7 +75,7 @@ def pareto_front(offers: Sequence[Offer]) -> list[int]:
 
 
 def _key(value: object) -> str:
-    """A value as text; numbers and factors that are equal have the same."""
+    """Return a value as text; equal numbers and factors have equal texts."""
     factor = factor_of(str(value))
     if factor is not None:
         return factor_text(factor)

@@ -1,4 +1,4 @@
-"""Reports on sweeps: curves, heat maps, what matters most, and what it costs."""
+"""Reports on sweeps: curves, heat maps, effects of axes, and costs."""
 
 from __future__ import annotations
 
@@ -23,42 +23,42 @@ from tisim.support.quantities import format_result_time, format_time
 if TYPE_CHECKING:
     import pandas as pd
 
-# An axis of a random sample needs so many scenarios for a fit.
+# Minimum number of scenarios per axis for a fit to a random sample.
 _FITTED = 8
-# Scenarios that differ in one axis only tell its effect if they are this part of all.
+# Minimum fraction of scenarios that differ in one axis only for the effect of that axis.
 _MATCHED = 0.5
 
 
 class Run(NamedTuple):
-    """A scenario: its values by axis as texts (missing: as in the baseline), and its seconds."""
+    """A scenario: texts of its values by axis (missing: those of the baseline), and its seconds."""
 
     values: Mapping[str, str]
     time: float
 
 
 class Effect(NamedTuple):
-    """The effect of an axis on the time."""
+    """Effect of an axis on the time."""
 
     axis: str  # its name
-    # low, high: the least and the greatest time among its values, relative to their geometric
-    # mean, minus 1: -0.2 is a fifth shorter
+    # low, high: minimum and maximum time over its values, relative to their geometric mean, minus
+    # 1: -0.2 is a fifth shorter
     low: float
     high: float
     # low_value, high_value: the values with these times
     low_value: str
     high_value: str
-    # True if it is from a fit to a random sample and not from scenarios that differ in this axis
+    # True if it is fitted to a random sample, as opposed to scenarios that differ in this axis
     # only.
     fitted: bool = False
 
 
 def effects(axes: Sequence[str], runs: Sequence[Run]) -> list[Effect]:
-    """The effect of each axis that varies, the greatest first.
+    """Return the effect of each varied axis, the greatest first.
 
-    Scenarios that are equal in all other axes are compared, and the geometric mean is taken over
-    all such sets that have the same values of the axis. Where these are few of the scenarios, as
-    in a random sample of ranges, the logarithm of the time is fitted by a linear function of all
-    numeric axes, if there are enough scenarios.
+    Scenarios with equal values of all other axes are compared, and the geometric mean is taken over
+    all such sets with the same values of the axis. If these are few of the scenarios, as in a
+    random sample of ranges, the logarithm of the time is fitted by a linear function of all numeric
+    axes, given enough scenarios.
     """
     matched = {axis: _matched(axis, axes, runs) for axis in axes}
     few = [axis for axis, (covered, _) in matched.items() if covered < _MATCHED * len(runs)]
@@ -69,13 +69,13 @@ def effects(axes: Sequence[str], runs: Sequence[Run]) -> list[Effect]:
 
 
 def _matched(axis: str, axes: Sequence[str], runs: Sequence[Run]) -> tuple[int, Effect | None]:
-    """The effect from scenarios that differ in this axis only, and how many they are."""
+    """Return the effect from scenarios that differ in this axis only, and their number."""
     contexts: dict[tuple[str, ...], dict[str, list[float]]] = {}
     for run in runs:
         others = tuple(run.values.get(other, "") for other in axes if other != axis)
         value = run.values.get(axis, "baseline")
         contexts.setdefault(others, {}).setdefault(value, []).append(math.log(run.time))
-    # Sets with the same values as most sets have: others would shift the means.
+    # Only sets with the most frequent values: other sets would bias the means.
     seen: dict[frozenset[str], list[dict[str, float]]] = {}
     for by_value in contexts.values():
         if len(by_value) > 1:
@@ -103,7 +103,7 @@ def _fitted(left: Sequence[str], axes: Sequence[str], runs: Sequence[Run]) -> li
     if not wanted or len(runs) < max(_FITTED, 2 * len(columns)):
         return []
     matrix = np.array([columns[axis] for axis in columns]).T
-    # Factors act as factors: of positive numbers the logarithm is fitted.
+    # Factors have multiplicative effects: the logarithm of positive numbers is fitted.
     logarithmic = (matrix > 0).all(axis=0)
     matrix = np.where(logarithmic, np.log(np.where(matrix > 0, matrix, 1.0)), matrix)
     centred = matrix - matrix.mean(axis=0)
@@ -124,7 +124,7 @@ def _fitted(left: Sequence[str], axes: Sequence[str], runs: Sequence[Run]) -> li
 
 
 def _number(text: str) -> float:
-    """A number or a factor; nan for any other value."""
+    """Return a number or a factor; nan for any other value."""
     try:
         factor = factor_of(text)
         return float(text) if factor is None else factor
@@ -132,15 +132,15 @@ def _number(text: str) -> float:
         return math.nan
 
 
-# Effects below this part of the time are small.
+# Relative effects below this are small.
 _SMALL = 0.01
 
 
 def _option(axis: str, value: str) -> str | None:
-    """The option of ``tisim replay`` that a value of an axis stands for; None: there is none."""
+    """Return the option of ``tisim replay`` for a value of an axis; None if there is none."""
     try:
         kind = Axis.parse(axis)
-    except InputError:  # a column that no sweep has made
+    except InputError:  # a column that is not from a sweep
         return None
     if kind.kind == "config":
         return f"--config {kind.target}={value}"
@@ -148,7 +148,7 @@ def _option(axis: str, value: str) -> str | None:
     return f"--{kind.kind} {value}" if named and kind.target == "*" else None
 
 
-# Heat maps of so many pairs of axes, with so many values an axis; so many curves in a chart.
+# Maximum number of heat maps, of values per axis of a heat map, and of curves in a chart.
 _PAIRS, _VALUES, _CURVES = 6, 24, 60
 _ROWS = 2000
 _TIME = "simulated time"
@@ -162,26 +162,26 @@ def write_sweep_report(
     title: str = "A sweep",
     trust: str = "",
 ) -> None:
-    """Write one self-contained page on a sweep: what matters, curves, heat maps, all scenarios.
+    """Write a self-contained page on a sweep: effects, curves, heat maps, all scenarios.
 
     Parameters
     ----------
     frame
-        What `tisim.sweep` returns.
+        The result of `tisim.sweep`.
     path
-        File whose suffix is ``.html``.
+        File with the suffix ``.html``.
     prices
-        What values cost: the page then has the scenarios that no other beats in cost and time.
+        Prices of values: adds the scenarios that none beats in cost and time to the page.
     title
-        Of the page.
+        Title of the page.
     trust
-        How far to trust the times, in a sentence (`Result.trust`).
+        A sentence on how far to trust the times (`Result.trust`).
 
     Raises
     ------
     InputError
-        If the suffix is another, the file cannot be written, no scenario succeeded, or the prices
-        do not fit the sweep.
+        If the suffix differs, the file cannot be written, no scenario succeeded, or the prices do
+        not match the sweep.
     """
     check_report(path)
     write_file(path, static_page(title, _Page(frame, prices, trust).sections()))
@@ -203,13 +203,13 @@ class _Page:
             prices.check(self._axes)
         self._rows = done.to_dict("records")
         self._runs = [Run(self._values(row), float(row["simulated_time"])) for row in self._rows]
-        #: The values of each axis that varies, in order.
+        #: Values of each varied axis, in order.
         self._varied = {
             axis: values for axis in self._axes if len(values := self._values_of(axis)) > 1
         }
 
     def _values(self, row: dict[object, object]) -> dict[str, str]:
-        """The values that a row sets, as texts."""
+        """Return the values that a row sets, as texts."""
         values = {}
         for axis in self._axes:
             value = row[axis]
@@ -222,7 +222,7 @@ class _Page:
         return sorted(texts, key=_number) if _numeric(texts) else texts
 
     def _label(self, axis: str) -> str:
-        """The name of an axis, and what its numbers are."""
+        """Return the name of an axis with the meaning of its numbers."""
         are_factors = all(factor_of(value) is not None for value in self._varied[axis])
         return f"{axis}, times" if are_factors else axis
 
@@ -246,7 +246,7 @@ class _Page:
         return [*parts, ("All scenarios", self._table())]
 
     def _baseline(self) -> list[Run]:
-        """The baseline as a scenario that sets nothing, for points that set one axis each."""
+        """Return the baseline as a scenario without values, for points that set one axis each."""
         known = [row["baseline_time"] for row in self._rows if row["baseline_time"]]
         listed = any(not run.values for run in self._runs)
         if listed or not known or known[0] != known[0]:
@@ -285,7 +285,7 @@ class _Page:
         return numbers(facts) + listed_text(sentences)
 
     def _next(self, found: Sequence[Effect]) -> list[str]:
-        """Suggestions from these scenarios."""
+        """Return suggestions derived from these scenarios."""
         advice = []
         failures = self._frame[self._frame["error"].notna()]
         if len(failures):
@@ -318,7 +318,7 @@ class _Page:
         return advice
 
     def _open_ends(self, effect: Effect) -> tuple[str, ...]:
-        """The first and last value of a numeric axis at which the time still falls."""
+        """Return the ends of a numeric axis, at which the time may still decrease."""
         values = self._varied.get(effect.axis, [])
         if len(values) < 2 or not _numeric(values) or effect.high - effect.low < _SMALL:
             return ()

@@ -35,7 +35,7 @@ class SweepInterrupted(KeyboardInterrupt):
     Attributes
     ----------
     frame
-        The scenarios that were done; they are in the output file too, if there is one.
+        The finished scenarios, which are also in the output file, if any.
     """
 
     def __init__(self, message: str, frame: pd.DataFrame) -> None:
@@ -68,9 +68,11 @@ def sweep(
     Parameters
     ----------
     trace
-        As for `tisim.replay`. May be left out if ``"trace"`` is varied; then the first one.
+        As for `tisim.replay`. May be omitted if ``"trace"`` is varied, whose first value is then
+        used.
     platform
-        As for `tisim.replay`. May be left out if ``"platform"`` is varied; then the first one.
+        As for `tisim.replay`. May be omitted if ``"platform"`` is varied, whose first value is then
+        used.
     vary
         Values by axis, for all their combinations; or a list of points, each a mapping of axes to
         one value, for these only. An axis is
@@ -96,58 +98,58 @@ def sweep(
         values, or, for samples, ``{"uniform": (low, high)}`` or ``{"log_uniform": (low, high)}``,
         such as ``{"log_uniform": ("x0.1", "x10")}`` of the bandwidth.
     sample
-        Draw so many points at random in place of all combinations.
+        Number of random points to draw in place of all combinations.
     seed
-        Of the sample, of random mappings and of noise.
+        Random seed of the sample, of random mappings and of noise.
     replicates
-        How often each point is simulated with other random numbers. The numbers of one replicate
-        are the same in all scenarios.
+        Number of simulations of each point with different random numbers. The numbers of one
+        replicate are the same in all scenarios.
     baseline
-        One value for some axes: what the scenarios are compared to. By default, nothing varied.
-        What is not varied has the value of the baseline in all scenarios.
+        Values of some axes to compare the scenarios to. By default, nothing is varied. Axes that
+        are not varied have the value of the baseline in all scenarios.
     deployment, hosts, config, ranks
-        As for `tisim.replay`. The rules of ``"mapping"``
-        use the hosts of `deployment` or `hosts` if these are given, else those of the platform.
+        As for `tisim.replay`. The rules of ``"mapping"`` use the hosts of `deployment` or `hosts`
+        if given, else those of the platform.
     modules
-        Modules that the workers import; those that hold actions and algorithms of your own are
+        Modules that the workers import; those that contain your own actions and algorithms are
         known already.
     registry
-        Actions and collective algorithms of your own; the default registry, which `tisim.action`
-        and `tisim.collective` fill, when not given. Worker processes import its functions by
-        their names, and a Dask cluster takes those of a script or notebook too.
+        Your own actions and collective algorithms; by default the registry that `tisim.action` and
+        `tisim.collective` fill. Worker processes import its functions by name, and a Dask cluster
+        also receives those of a script or notebook.
     workers
-        How many processes; by default, as many as there are processors. 1: this process. The
-        address of a Dask scheduler (``"dask://host:port"``) or a `dask.distributed.Client`.
+        Number of processes; by default, the number of processors. 1: this process. Or the address
+        of a Dask scheduler (``"dask://host:port"``) or a `dask.distributed.Client`.
     output
-        A ``.csv`` or ``.parquet`` file that gets each row as soon as it is done. Rows that it has
-        already are not simulated again, if all their inputs have the same content.
+        A ``.csv`` or ``.parquet`` file to which each row is written as soon as it is finished. Rows
+        that it already contains are not simulated again, if all their inputs are unchanged.
     resume
-        Whether to go on with what `output` has; otherwise it starts anew.
+        Whether to resume with the rows of `output`; otherwise it is started anew.
     progress
-        Whether a bar is shown, if it takes long and on a terminal.
+        Whether to show a progress bar, on a terminal and if it takes long.
 
     Returns
     -------
     pandas.DataFrame
-        One row a scenario, in the order of `vary` (the last axis varies fastest):
+        One row per scenario, in the order of `vary` (the last axis varies fastest):
 
-        - ``scenario``: the parameters in words; then a column for each axis (missing where a
-          point says nothing about it), and ``replicate`` if there are several;
-        - ``simulated_time`` (s); ``ratio``: to that of the baseline, with the same trace;
+        - ``scenario``: the parameters in words; then a column for each axis (missing if the point
+          does not set it), and ``replicate`` if there are several;
+        - ``simulated_time`` (s); ``ratio``: relative to the baseline with the same trace;
         - ``compute_mean``, ``compute_max``, ``communication_mean``, ``communication_max``: seconds
-          that ranks compute and communicate, mean and maximum over them;
+          that ranks compute and communicate, mean and maximum over ranks;
         - ``ranks``, ``actions``, ``bytes_sent``, ``messages_sent``;
         - ``wall_time``: seconds that the scenario took; ``error``: why it failed; ``warnings``;
         - ``baseline_time`` (s); ``key``, ``baseline``: digests of the inputs of the scenario and of
-          what it is compared to.
+          its baseline.
 
-        The frame does not depend on the number of workers, but for ``wall_time``.
+        Except for ``wall_time``, the frame does not depend on the number of workers.
 
     Raises
     ------
     InputError
-        If an axis does not exist, an input that all scenarios share cannot be used, or the output
-        file is something else. What concerns some scenarios only is in their rows.
+        If an axis does not exist, an input shared by all scenarios cannot be used, or the output
+        file is not of a sweep. Errors of single scenarios are in their rows.
     SweepInterrupted
         On Ctrl-C.
 
@@ -181,7 +183,7 @@ def sweep(
 
 
 def _imported(modules: Sequence[str], registry: Registry | None) -> tuple[str, ...]:
-    """The modules, which are imported, and those of registered functions."""
+    """Import the modules; return them and those of registered functions."""
     for name in modules:
         try:
             importlib.import_module(name)
@@ -195,7 +197,7 @@ def _imported(modules: Sequence[str], registry: Registry | None) -> tuple[str, .
 
 
 def _begin(store: Store, table: Table, *, resume: bool) -> None:
-    """Take what an earlier sweep has done, and make the file ready for more."""
+    """Take the results of an earlier sweep, and prepare the file for more."""
     rows = store.load()
     try:
         useless = table.take(rows) if resume else 0
@@ -213,7 +215,7 @@ def _begin(store: Store, table: Table, *, resume: bool) -> None:
 def _run_missing(
     plan: Plan, workers: Workers, store: Store | None, *, resume: bool, progress: bool
 ) -> pd.DataFrame:
-    """The frame of a plan, whose rows go to the output file as they come."""
+    """Return the frame of a plan; its rows are written to the output file as they finish."""
     table = Table(plan)
     with contextlib.nullcontext() if store is None else locked(store.path):
         if store is not None:

@@ -1,4 +1,4 @@
-"""One scenario of a sweep: what is shown of it, and what a worker needs to carry it out."""
+"""A scenario of a sweep: its parameters, and a worker's input for it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tisim.platform.scaling import Change
 if TYPE_CHECKING:
     from tisim.actions.registry import Registry
 
-#: The new value of a quantity: a number, or a text with a unit.
+#: New value of a quantity: a number, or a text with a unit.
 Amount = float | str
-#: A value in a row of a sweep; None: it is not known, or does not exist.
+#: A value in a row of a sweep; None if it is unknown or does not exist.
 Cell = float | int | str | None
-#: A worker's findings about a scenario, by the names of `OUTCOMES`.
+#: A worker's results for a scenario, by the names of `OUTCOMES`.
 Outcome = dict[str, Cell]
 
-#: A row by its columns: the parameters of a scenario, its outcome, and what it is compared to.
+#: A row by its columns: the parameters of a scenario, its outcome, and its baseline.
 Row = dict[str, object]
 
 #: The columns of an outcome. All times are in seconds; mean and max are over ranks.
@@ -41,11 +41,11 @@ OUTCOMES = (
 
 
 class TraceSource(NamedTuple):
-    """How a trace is opened."""
+    """Arguments with which a trace is opened."""
 
     files: str | list[str]  # absolute path, or several
-    ranks: int | None  # how many ranks it must have; None: any number
-    dialect: str  # as of `Trace.open`
+    ranks: int | None  # required number of ranks; None: any number
+    dialect: str  # as in `Trace.open`
     noise: tuple[float, int]  # coefficient of variation and seed of its own noise
 
 
@@ -57,32 +57,32 @@ class Job:
     trace: int
     platform: int
     mapping: int
-    changes: tuple[Change, ...]  # changes of the platform, in their order
-    options: Mapping[str, object]  # options that win over those of all scenarios
-    # Coefficient of variation of compute volumes; 0 leaves those of the trace.
+    changes: tuple[Change, ...]  # changes of the platform, in order
+    options: Mapping[str, object]  # options that override those of all scenarios
+    # Coefficient of variation of compute volumes; 0 keeps those of the trace.
     compute_noise: Amount = 0.0
-    seed: tuple[int, ...] = ()  # what random numbers depend on; empty when nothing is random
+    seed: tuple[int, ...] = ()  # entropy of random numbers; empty if nothing is random
     failure: str | None = None  # why the scenario cannot even start; None if it can
 
 
-#: A scenario to carry out, and the key that its outcome is handed back with.
+#: A scenario to execute, and the key under which its outcome is returned.
 Task = tuple[str, Job]
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The inputs that the scenarios of a sweep share; sent once to each worker."""
+    """Inputs shared by the scenarios of a sweep; sent once to each worker."""
 
     traces: tuple[TraceSource, ...]  # how each trace is opened
     platforms: tuple[bytes, ...]  # pickled platforms
-    mappings: tuple[RankMapping, ...]  # rules that give ranks their hosts
-    config: Config  # options that win over those of the platforms
-    modules: tuple[str, ...] = ()  # to be imported: they hold the user's own actions and algorithms
+    mappings: tuple[RankMapping, ...]  # rules that assign ranks to hosts
+    config: Config  # options that override those of the platforms
+    modules: tuple[str, ...] = ()  # to be imported: the user's own actions and algorithms
     # The actions and algorithms of the replays; None: the default registry of each process.
     registry: Registry | None = None
 
 
-#: Input of a worker process: first the inputs, then jobs, each with its number.
+#: Input of a worker process: first the inputs, then numbered jobs.
 Message: TypeAlias = Inputs | tuple[int, Job]
 #: Its answers: None or the error of the inputs, then outcomes with the jobs' numbers.
 Answer: TypeAlias = str | tuple[int, Outcome] | None
@@ -92,11 +92,11 @@ Answer: TypeAlias = str | tuple[int, Outcome] | None
 class Scenario:
     """A row of a sweep."""
 
-    parameters: Mapping[str, object]  # what is shown, by the names of the axes
+    parameters: Mapping[str, object]  # shown parameters, by the names of the axes
     replicate: int  # number of the repetition with other random numbers
-    job: Job  # how to carry it out
+    job: Job  # the worker's input
     key: str  # digest of the content of all inputs: equal keys, equal outcomes
-    baseline: str  # key of the scenario that it is compared to
+    baseline: str  # key of the scenario to compare it to
 
     @property
     def title(self) -> str:
@@ -105,11 +105,11 @@ class Scenario:
 
 
 def failed(error: BaseException) -> Outcome:
-    """The outcome of a scenario that an error ended."""
+    """Return the outcome of a scenario that failed with an error."""
     return {"error": describe(error)}
 
 
 def describe(error: BaseException) -> str:
-    """An error in one line: its type, and what it says."""
+    """Return an error in one line: its type and its message."""
     text = "; ".join(line.strip() for line in str(error).splitlines() if line.strip())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,4 +1,4 @@
-"""The file that a sweep writes its rows to, one by one, and that a later sweep resumes from."""
+"""The output file of a sweep, written row by row, from which a later sweep resumes."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
     from tisim.studies.sweep.plan import Plan
 
-# A file that is written whole each time: not more often than this (in seconds), and so that
-# writing takes a small part of the time.
+# A file that is rewritten completely each time: minimum seconds between writes, and a multiple of
+# the duration of a write, so that writing takes a small fraction of the time.
 _LEAST_SECONDS_BETWEEN_WRITES = 0.5
 _PAUSE_PER_WRITE = 20.0
 
 
 def open_store(path: str | os.PathLike[str]) -> Store:
-    """The file of a sweep, by its suffix.
+    """Return the file of a sweep, depending on its suffix.
 
     Raises `InputError` if the suffix is neither ``.csv`` nor ``.parquet``, or Parquet needs another
     package.
@@ -53,7 +53,7 @@ def open_store(path: str | os.PathLike[str]) -> Store:
 
 
 class Store(ABC):
-    """A file of rows that is complete at any time: a killed sweep leaves the rows it has done."""
+    """A file of rows that is valid at any time: a killed sweep leaves its finished rows."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -61,13 +61,13 @@ class Store(ABC):
 
     @property
     def path(self) -> Path:
-        """Its name."""
+        """Path of the file."""
         return self._path
 
     def load(self) -> list[Row]:
-        """The rows that are there, if any.
+        """Return the existing rows, if any.
 
-        Raises `InputError` if the file is something else; it must not be overwritten.
+        Raises `InputError` if the file is not of a sweep; it must not be overwritten.
         """
         if not self._path.exists() or self._path.stat().st_size == 0:
             return []
@@ -88,13 +88,13 @@ class Store(ABC):
         return rows
 
     def keep_copy(self) -> Path:
-        """Copy the file to one beside it, before rows are dropped; return its name."""
+        """Copy the file to a backup before rows are dropped; return its path."""
         copy = self._path.with_name(self._path.name + ".bak")
         shutil.copy2(self._path, copy)
         return copy
 
     def begin(self, columns: Sequence[str], rows: Sequence[Row]) -> None:
-        """Start with these rows in the place of those that are there.
+        """Start with these rows, replacing existing ones.
 
         Raises `InputError` if the file cannot be written.
         """
@@ -102,7 +102,7 @@ class Store(ABC):
         self.finish(rows)
 
     def finish(self, rows: Sequence[Row]) -> None:
-        """Replace what is in the file, whole or not at all, and wait until the disk has it."""
+        """Replace the content of the file atomically and durably."""
         with replacing(self._path, durable=True) as temporary:
             self._write(temporary, rows)
 
@@ -123,7 +123,7 @@ class CsvStore(Store):
     def add(self, row: Row) -> None:
         line = self._line([_text(row.get(column)) for column in self._columns])
         try:
-            # One write of a whole line: whenever the sweep is killed, the line is there or not.
+            # A whole line in one write: if the sweep is killed, the line is either present or not.
             with self._path.open("ab", buffering=0) as file:
                 file.write(line)
         except OSError as error:
@@ -132,7 +132,7 @@ class CsvStore(Store):
 
     def _read(self) -> tuple[Sequence[str], list[Row]]:
         text = self._path.read_text(encoding="utf-8")
-        # Without its end, the last line is what a crash of the machine left of it.
+        # An unterminated last line is the remainder of a crash of the machine.
         whole = text[: text.rfind("\n") + 1]
         reader = csv.DictReader(io.StringIO(whole))
         return reader.fieldnames or (), list(reader)
@@ -150,7 +150,7 @@ class CsvStore(Store):
 
 
 class ParquetStore(Store):
-    """Parquet, which has no use for a part of a file: it is written anew every now and then."""
+    """Parquet, of which partial files are useless: it is rewritten from time to time."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -179,7 +179,7 @@ class ParquetStore(Store):
     def _write(self, path: Path, rows: Sequence[Row]) -> None:
         frame = make_frame(self._columns, rows)
         for column in frame.columns:
-            # Parquet has no type for a column of numbers and texts.
+            # Parquet has no type for a column of both numbers and texts.
             known = (value for value in frame[column] if not _is_missing(value))
             if len({isinstance(value, str) for value in known}) > 1:
                 frame[column] = frame[column].map(_text)
@@ -199,7 +199,7 @@ _TEXTS = ("error", "warnings", "key", "baseline")
 
 
 class Table:
-    """The rows of a sweep, done and not yet done."""
+    """Finished and missing rows of a sweep."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -222,7 +222,7 @@ class Table:
 
     @property
     def missing(self) -> list[str]:
-        """Keys of what is left to do, the baselines first."""
+        """Keys of the missing scenarios, the baselines first."""
         left = [key for key in self._scenarios if key not in self._outcomes]
         unknown = [key for key in self._plan.baselines if key not in self._baselines]
         fine: Outcome = {"error": None}
@@ -234,7 +234,7 @@ class Table:
         return list(dict.fromkeys([*(key for key in unknown if key in needed), *left]))
 
     def take(self, rows: Iterable[Mapping[str, object]]) -> int:
-        """Take what an earlier sweep did; return how many rows are of no use here."""
+        """Take the rows of an earlier sweep; return the number of rows of no use here."""
         useless = 0
         for row in rows:
             key = str(row["key"])
@@ -251,7 +251,7 @@ class Table:
         return useless
 
     def add(self, key: str, outcome: Outcome) -> list[Row]:
-        """Take an outcome; return the rows that are done with it."""
+        """Add an outcome; return the rows that it completes."""
         if key in self._plan.baselines:
             self._baselines[key] = _time(outcome)
         if key not in self._scenarios:
@@ -260,11 +260,11 @@ class Table:
         return [self._row(scenario) for scenario in self._scenarios[key]]
 
     def rows(self) -> list[Row]:
-        """The rows that are done, in the order of the scenarios."""
+        """Return the finished rows, in the order of the scenarios."""
         return [self._row(s) for s in self._plan.scenarios if s.key in self._outcomes]
 
     def frame(self) -> pd.DataFrame:
-        """The rows that are done, as a frame."""
+        """Return the finished rows as a frame."""
         return make_frame(self.columns, self.rows())
 
     def _row(self, scenario: Scenario) -> Row:
@@ -284,13 +284,13 @@ class Table:
 
 
 def _time(outcome: Outcome) -> float | None:
-    """The simulated seconds of an outcome; None if it failed."""
+    """Return the simulated seconds of an outcome; None if it failed."""
     time = outcome.get("simulated_time")
     return time if isinstance(time, int | float) else None
 
 
 def make_frame(columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
-    """A frame with these columns; what is not known is missing (NaN, NA or None)."""
+    """Return a frame with these columns; unknown values are missing (NaN, NA or None)."""
     import pandas as pd
 
     return pd.DataFrame({name: _column(name, [row.get(name) for row in rows]) for name in columns})
@@ -310,7 +310,7 @@ def _column(name: str, values: list[object]) -> object:
 
 
 def _read(name: str, value: object) -> Cell:
-    """A value of a file, whose columns may all be texts."""
+    """Convert a value from a file, whose columns may all be texts."""
     if value is None or value == "" or value != value:
         return None
     if name in _TEXTS:
@@ -320,6 +320,6 @@ def _read(name: str, value: object) -> Cell:
 
 
 def _is_final(outcome: Outcome) -> bool:
-    """True if doing it again would give the same: all but what a machine's troubles ended."""
+    """Return whether a repetition would give the same result: all but failures of a machine."""
     error = outcome["error"]
     return error is None or str(error).partition(":")[0] in ("InputError", "SimulationError")

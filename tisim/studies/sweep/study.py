@@ -47,7 +47,7 @@ _CHECKS: dict[str, Callable[[object], bool]] = {
     ),
 }
 
-# The arguments that are the name of one file.
+# Arguments that name one file.
 _FILES: Final[tuple[Literal["platform", "deployment", "output"], ...]] = (
     "platform",
     "deployment",
@@ -61,7 +61,7 @@ _NAME = re.compile(rf"\s*{_KEY}\s*=")
 
 
 class Study(TypedDict, total=False):
-    """Arguments of `tisim.sweep` that a file gives; see there."""
+    """Arguments of `tisim.sweep` that a file contains; see there."""
 
     trace: str | list[str]
     platform: str
@@ -82,20 +82,20 @@ class Study(TypedDict, total=False):
 def read_study(path: str | os.PathLike[str]) -> Study:
     """Read the arguments of `tisim.sweep` from a TOML file.
 
-    Its keys are the names of the arguments; what is varied stands in the table ``[vary]``, or, for
-    a list of points, in several ``[[vary]]``. Files are found beside the study. Raises `InputError`
-    if the file cannot be read or something in it makes no sense, with its line.
+    Its keys are the names of the arguments; varied values are in the table ``[vary]``, or, for a
+    list of points, in several ``[[vary]]``. Files are relative to the study. Raises `InputError` if
+    the file cannot be read or its content is invalid, with the line.
     """
     return _Study(Path(path)).arguments()
 
 
 def read_prices(path: str | os.PathLike[str]) -> dict[str, object] | None:
-    """Costs of values in a study (`tisim.studies.sweep.prices.Prices`); None if nothing."""
+    """Return the prices in a study (`tisim.studies.sweep.prices.Prices`); None if none."""
     return _Study(Path(path)).prices()
 
 
 class _Study:
-    """A file that is being read."""
+    """A study file being read."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -105,7 +105,7 @@ class _Study:
             self._values = tomllib.loads(self._text)
 
     def arguments(self) -> Study:
-        """The arguments, each checked."""
+        """Return the arguments, after checking each."""
         for key, value in self._values.items():
             self._check_key(key, value)
         given = {key: value for key, value in self._values.items() if key != _PRICES}
@@ -129,7 +129,7 @@ class _Study:
         return found
 
     def prices(self) -> dict[str, object] | None:
-        """The prices of values by axis, which a report needs and the sweep does not."""
+        """Return the prices of values by axis, which only a report needs."""
         prices = self._values.get(_PRICES)
         if prices is None:
             return None
@@ -149,7 +149,7 @@ class _Study:
             raise self._error(f"{key} is {' or '.join(forms)}, not {value!r}", "", key)
 
     def _axis(self, name: str, values: object) -> object:
-        """The values of an axis, files under the names that they have in the study."""
+        """Return the values of an axis, with files labelled as in the study."""
 
         def check() -> object:
             axis = Axis.parse(name)
@@ -189,7 +189,7 @@ class _Study:
         return str(self._directory / name)
 
     def _at_key(self, section: str, key: str, number: int, check: Callable[[], _T]) -> _T:
-        """The result of `check`; an error of it gets its place in the file."""
+        """Return the result of `check`; an error is given its place in the file."""
         try:
             return check()
         except InputError as error:
@@ -199,7 +199,7 @@ class _Study:
         return InputError(message, file=self._path, line=self._line(section, key, number))
 
     def _line(self, section: str, key: str, number: int) -> int | None:
-        """The line of a key in a table; in the table of that number if there are several."""
+        """Return the line of a key in a table; `number` selects one of several tables."""
         place, tables = "", -1
         for line, text in enumerate(self._text.splitlines(), 1):
             if header := _HEADER.match(text):

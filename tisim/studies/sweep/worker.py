@@ -1,8 +1,8 @@
-"""Simulates the scenarios of a sweep.
+"""Simulate the scenarios of a sweep.
 
-As a program, ``python -m tisim.studies.sweep.worker DESCRIPTOR``, it takes jobs from a connection
-and sends outcomes back. It is not a process of `multiprocessing`, which would run the user's script
-again from its beginning.
+Run as a program, ``python -m tisim.studies.sweep.worker DESCRIPTOR``, it takes jobs from a
+connection and returns outcomes. It is not a process of `multiprocessing`, which would run the
+user's script again.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ if TYPE_CHECKING:
     from tisim.traces import Trace
 
 
-# A speed is multiplied by a factor that has a log-normal distribution with mean 1 and a coefficient
-# of variation v: ``exp(s z - s**2 / 2)`` with ``s**2 = log(1 + v**2)`` and z from the standard
-# normal distribution. Each host and link has a z of its own, which a seed decides and v does not,
-# so that scenarios with one seed differ by what is varied and not by chance.
+# A speed is multiplied by a factor with a log-normal distribution of mean 1 and coefficient of
+# variation v: ``exp(s z - s**2 / 2)`` with ``s**2 = log(1 + v**2)`` and z from the standard normal
+# distribution. Each host and link has its own z, which depends on the seed but not on v, so that
+# scenarios with the same seed differ only in the varied values.
 
 _SPEED_STREAM, _BANDWIDTH_STREAM, _COMPUTE_STREAM = 0, 1, 2
 
 
 def compute_seed(seed: Sequence[int]) -> int:
-    """The seed of the noise on compute volumes (`tisim.Trace.with_noise`), of 64 bits."""
+    """Return the 64-bit seed of the noise on compute volumes (`tisim.Trace.with_noise`)."""
     sequence = np.random.SeedSequence([*seed, _COMPUTE_STREAM])
     return int(sequence.generate_state(1, np.uint64)[0])
 
@@ -54,12 +54,12 @@ def compute_seed(seed: Sequence[int]) -> int:
 def with_noise(
     platform: Platform, quantity: str, pattern: str, variation: object, seed: Sequence[int]
 ) -> Platform:
-    """A copy of a platform whose speeds vary at random.
+    """Return a copy of a platform with random variability of its speeds.
 
     `quantity` is ``"speed"`` of hosts or ``"bandwidth"`` of links, `pattern` as for
-    `Platform.scaled`, `variation` the standard deviation by the mean; `seed` decides about all
-    factors. Raises `InputError` if the variation is negative or no number, or nothing matches the
-    pattern.
+    `Platform.scaled`, `variation` the standard deviation divided by the mean; `seed` determines all
+    factors. Raises `InputError` if the variation is negative or not a number, or nothing matches
+    the pattern.
     """
     if isinstance(variation, bool) or not isinstance(variation, int | float):
         raise InputError(f"{quantity}_noise is a coefficient of variation, not {variation!r}")
@@ -81,7 +81,7 @@ def with_noise(
 def _factors(
     chosen: NDArray[np.bool_], variation: float, entropy: Sequence[int]
 ) -> NDArray[np.float64]:
-    """A factor for each host or link: 1 for those that are not chosen; shape as `chosen`."""
+    """Return a factor for each host or link: 1 where not `chosen`; shape as `chosen`."""
     spread = np.sqrt(np.log1p(variation**2))
     normal = np.random.default_rng(list(entropy)).standard_normal(len(chosen))
     factors: NDArray[np.float64] = np.where(chosen, np.exp(spread * normal - spread**2 / 2), 1.0)
@@ -96,14 +96,14 @@ def _changed_profile(entry: ResourceProfile, factors: NDArray[np.float64]) -> Re
     return dataclasses.replace(entry, profile=dataclasses.replace(entry.profile, values=values))
 
 
-# Changed platforms that are kept for the next scenarios.
+# Number of changed platforms that are cached for the next scenarios.
 _KEPT_PLATFORMS = 4
 
 
 class Worker:
-    """Simulates scenarios; opens each trace once, however many scenarios need it.
+    """Simulates scenarios; opens each trace once, for any number of scenarios.
 
-    Any number of threads may use it. `progress` is called now and then while a simulation runs.
+    Thread-safe. `progress` is called from time to time during a simulation.
     """
 
     def __init__(self, inputs: Inputs, progress: Progress | None = None) -> None:
@@ -112,7 +112,7 @@ class Worker:
         self._lock = threading.Lock()
         self._traces: dict[int, Trace] = {}
         self._platforms: dict[int, Platform] = {}
-        # They are compiled, which the next scenarios need not do again.
+        # They are compiled, which the cache saves for the next scenarios.
         self._changed = lru_cache(_KEPT_PLATFORMS)(self._change)
         for name in inputs.modules:
             importlib.import_module(name)
@@ -137,7 +137,7 @@ class Worker:
             trace = self._trace(job.trace)
             platform = self._platform(job)
         if job.compute_noise != 0:
-            variation = cast("float", job.compute_noise)  # it says what is wrong with a text
+            variation = cast("float", job.compute_noise)  # with_noise rejects a text
             trace = trace.with_noise(variation, seed=compute_seed(job.seed))
         mapping = self._inputs.mappings[job.mapping]
         return replay(
@@ -174,7 +174,7 @@ class Worker:
 
 
 def changed(platform: Platform, change: Change, seed: tuple[int, ...]) -> Platform:
-    """A copy of a platform with one change."""
+    """Return a copy of a platform with one change."""
     quantity, noisy, _ = change.quantity.partition("_noise")
     if noisy:
         return with_noise(platform, quantity, str(change.pattern), change.value, seed)
@@ -197,10 +197,10 @@ def _outcome(result: Result) -> Outcome:
 
 
 def main(descriptor: int) -> None:
-    """Serve until the connection ends.
+    """Serve until the connection is closed.
 
-    The first message is the `Inputs`, which is answered by None or by what is wrong with them; each
-    further one is a number and a `Job`, which is answered by the number and the outcome.
+    The first message is the `Inputs`, which is answered by None or an error; each further one is a
+    number and a `Job`, which is answered by the number and the outcome.
     """
     parent = os.getppid()
 
@@ -224,7 +224,7 @@ def main(descriptor: int) -> None:
             number, job = message
             channel.send((number, worker.run(job)))
     except (EOFError, ConnectionError):
-        pass  # the sweep is over
+        pass  # the sweep has ended
 
 
 if __name__ == "__main__":

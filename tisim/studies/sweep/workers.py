@@ -1,4 +1,4 @@
-"""Workers for the scenarios of a sweep: this process, others, or a Dask cluster."""
+"""Workers for the scenarios of a sweep: this process, other processes, or a Dask cluster."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
     from tisim.actions.registry import Registry
 
-# A process whose last scenario took less than this (in seconds) is given another one while it is
-# still busy, so that it need not wait for this process; longer ones go to the first idle one.
+# A process whose last scenario took fewer seconds than this is given another one while it is still
+# busy, so that it need not wait for this process; longer scenarios go to the first idle process.
 _SHORT_SCENARIO = 0.05
-# How often a scenario may take its process with it.
+# Maximum number of attempts of a scenario whose process dies.
 _MOST_ATTEMPTS = 2
-# Seconds that a process has to end by itself.
+# Seconds granted to a process to end by itself.
 _SECONDS_TO_EXIT = 2.0
 
 
 def run_here(inputs: Inputs, tasks: Sequence[Task]) -> Iterator[tuple[str, Outcome]]:
-    """Carry out tasks one after the other in this process."""
+    """Execute tasks one after the other in this process."""
     worker = Worker(inputs)
     for key, job in tasks:
         yield key, worker.run(job)
@@ -44,11 +44,11 @@ def run_here(inputs: Inputs, tasks: Sequence[Task]) -> Iterator[tuple[str, Outco
 def run_in_processes(
     inputs: Inputs, tasks: Sequence[Task], processes: int
 ) -> Iterator[tuple[str, Outcome]]:
-    """Carry out tasks in processes of their own.
+    """Execute tasks in separate processes.
 
-    Yields the outcomes as they come. A process that dies is replaced; the scenario that it was at
-    is tried once more. When the iterator is closed, the processes end. Raises `TisimError` if a
-    process cannot even start.
+    Yields the outcomes as they finish. A process that dies is replaced; its scenario is retried
+    once. When the iterator is closed, the processes end. Raises `TisimError` if a process cannot
+    start.
     """
     pool = _Pool(inputs, tasks)
     try:
@@ -60,7 +60,7 @@ def run_in_processes(
 
 
 class _Process:
-    """A process, and the tasks that it has."""
+    """A worker process, and its assigned tasks."""
 
     def __init__(self) -> None:
         ours, theirs = multiprocessing.connection.Pipe()
@@ -74,17 +74,17 @@ class _Process:
                 [sys.executable, "-P", "-m", "tisim.studies.sweep.worker", str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
-                process_group=0,  # out of reach of Ctrl-C: the sweep decides what becomes of it
+                process_group=0,  # shielded from Ctrl-C: the sweep ends it
                 env={**os.environ, "PYTHONPATH": path},
             )
 
     def send(self, message: Message) -> None:
-        # A process that has died is noticed when its connection is read.
+        # A dead process is noticed when its connection is read.
         with contextlib.suppress(ConnectionError):
             self.channel.send(message)
 
     def end(self) -> str:
-        """Wait for its end; return how that came about."""
+        """Wait for the process to end; return how it ended."""
         self.channel.close()
         try:
             status = self.child.wait(_SECONDS_TO_EXIT)
@@ -95,7 +95,7 @@ class _Process:
 
 
 class _Pool:
-    """Processes, what they do, and what is left to do."""
+    """Worker processes, their tasks, and the remaining tasks."""
 
     def __init__(self, inputs: Inputs, tasks: Sequence[Task]) -> None:
         self._inputs = inputs
@@ -121,7 +121,7 @@ class _Pool:
             process.end()
 
     def collect(self) -> Iterator[tuple[str, Outcome]]:
-        """Wait for processes to answer, and give them more to do."""
+        """Wait for answers of processes, and assign more tasks to them."""
         by_channel = {process.channel: process for process in self._processes}
         for channel in multiprocessing.connection.wait(list(by_channel)):
             assert isinstance(channel, Connection)
@@ -151,7 +151,7 @@ class _Pool:
             process.send((number, self._tasks[number][1]))
 
     def _replace(self, process: _Process) -> Iterator[tuple[str, Outcome]]:
-        """Deal with a process that has died."""
+        """Replace a process that has died."""
         self._processes.remove(process)
         how = process.end()
         if not process.ready:
@@ -172,12 +172,12 @@ class _Pool:
             self._assign_tasks(successor)
 
 
-#: How many processes, or where a Dask scheduler is.
+#: Number of processes, or address or client of a Dask scheduler.
 Workers: TypeAlias = "int | str | Client | None"
 
 
 def check_workers(workers: Workers, registry: Registry | None) -> None:
-    """Raise what is wrong with the workers, before anything is done."""
+    """Raise an error if the workers are invalid, before anything is done."""
     if workers is None:
         return
     if isinstance(workers, int):
@@ -200,7 +200,7 @@ def check_workers(workers: Workers, registry: Registry | None) -> None:
 def run_tasks(
     inputs: Inputs, tasks: Sequence[Task], workers: Workers
 ) -> Generator[tuple[str, Outcome], None, None]:
-    """Carry out tasks; yields the key and the outcome of each, as they come."""
+    """Execute tasks; yields the key and the outcome of each, as they finish."""
     if workers is None or isinstance(workers, int):
         count = _count(workers, len(tasks), inputs.registry)
         outcomes = run_here(inputs, tasks) if count == 1 else run_in_processes(inputs, tasks, count)
@@ -212,13 +212,13 @@ def run_tasks(
 
 
 def _why_only_here(registry: Registry | None) -> str | None:
-    """Why other processes cannot have the functions of a registry; None if they can."""
+    """Return why other processes cannot have the functions of a registry; None if they can."""
     if "__main__" in (default_registry if registry is None else registry).modules():
         return (
             "worker processes cannot see the actions and algorithms that are defined in a "
             "script or notebook: put them into a module and import it, or use workers=1"
         )
-    if registry is None:  # the modules that they import fill their default registry
+    if registry is None:  # importing their modules fills their default registry
         return None
     try:
         pickle.dumps(registry)

@@ -1,11 +1,11 @@
 """Sets of parameters drawn from the measurements behind a calibration.
 
-A bootstrap (Efron, Ann. Stat. 7, 1979): the repetitions of each size are drawn anew, with
-replacement, and the lines are fitted again between the same breakpoints. That is what is not known
-of the medians. Programs also see what differs from run to run, which concerns all sizes of a run
-alike: each set has the bandwidth of one of the concurrent transfers that were measured, relative to
-the others of its pattern and size, and start-up times between those back to back and those after
-idling.
+A bootstrap (Efron, Ann. Stat. 7, 1979): the repetitions of each size are resampled with
+replacement, and the lines are fitted again between the same breakpoints. This covers the
+uncertainty of the medians. Programs also experience differences from run to run, which affect all
+sizes of a run alike: each set has the bandwidth of one of the measured concurrent transfers,
+relative to the others of its pattern and size, and start-up times between those back to back and
+those after idling.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from tisim.studies.calibration.line import Floats
     from tisim.studies.calibration.measurements import Measurements
 
-#: Sets that `tisim calibrate` stores.
+#: Number of sets that `tisim calibrate` stores.
 DEFAULT_SETS = 20
-# Rates of repeated transfers are cut at these quantiles: the others are outliers.
+# Quantiles outside of which rates of repeated transfers count as outliers.
 _TAILS = (0.05, 0.95)
-# Messages in bytes whose start-up times idling concerns.
+# Largest message in bytes whose start-up time depends on idling.
 _SMALL = 4096
 
 
@@ -52,9 +52,9 @@ def draw_sets(
     count
         Number of sets.
     seed
-        Of the random numbers.
+        Random seed.
     progress
-        Called before each set, with how many are done and how many there are.
+        Called before each set, with the number of finished sets and the total number.
     """
     random = np.random.default_rng(seed)
     rates = _relative_rates(found.measurements)
@@ -71,7 +71,7 @@ def draw_sets(
 
 
 def _resampled(measured: Measurements, random: np.random.Generator) -> Measurements:
-    """The measurements with the repetitions of each size drawn anew."""
+    """Return the measurements with the repetitions of each size resampled."""
     rows = measured.frame.groupby(["operation", "bytes"], sort=False).indices.values()
     drawn = np.concatenate([random.choice(own, len(own)) for own in rows])
     return replace(measured, frame=measured.frame.iloc[np.sort(drawn)].reset_index(drop=True))
@@ -80,7 +80,7 @@ def _resampled(measured: Measurements, random: np.random.Generator) -> Measureme
 def _refitted(
     found: Calibration, measured: Measurements, rate: float, startup: float
 ) -> dict[str, str]:
-    """The options of a set.
+    """Return the options of a set.
 
     The breakpoints and thresholds are those of `found`; `rate` and `startup` are the bandwidth and
     the latencies relative to those of the ping-pong.
@@ -110,14 +110,14 @@ def _refitted(
             - network.saved(curve.nbytes),
             least_slope=1.0 / network.bandwidth,
         )
-    else:  # pieces of a few sizes: as they are, as much longer or shorter as the medians
+    else:  # pieces of a few sizes are scaled like the medians
         scaled = _scaled(lines, ratios["pingpong"])
         assert scaled is not None
         lines = scaled
     return settings(drawn, [_factor(found, segment, rate, startup) for segment in lines.segments])
 
 
-# A line through fewer sizes than this is not fitted anew.
+# Minimum number of sizes of a line to be fitted again.
 _LEAST_SIZES = 4
 
 
@@ -129,7 +129,7 @@ def _factor(found: Calibration, segment: Segment, rate: float, startup: float) -
 
 
 def _ratio(before: Measurements, after: Measurements, operation: str) -> Callable[[Segment], float]:
-    """How much longer an operation takes in a segment, by the medians of its sizes."""
+    """Return a function: ratio of an operation's times in a segment, from the medians of sizes."""
     if not before.has(operation):
         return lambda segment: 1.0
     old, new = before.curve(operation), after.curve(operation)
@@ -155,10 +155,9 @@ def _scaled(lines: Piecewise | None, ratio: Callable[[Segment], float]) -> Piece
 
 
 def _relative_rates(measured: Measurements) -> Floats:
-    """How the bandwidth of concurrent transfers differs from run to run of one pattern and size.
+    """Return the variation of concurrent transfers' bandwidth between runs of a pattern and size.
 
-    Those that lie about two values are left out: there ranks wait for one another, which a
-    simulation does too.
+    Bimodal ones are omitted: there, ranks wait for each other, which is simulated.
     """
     frame = measured.frame
     rows = frame[frame["operation"] == "transfer"]
@@ -172,7 +171,7 @@ def _relative_rates(measured: Measurements) -> Floats:
 
 
 def _idle_ratio(measured: Measurements) -> float:
-    """How much longer small ping-pongs take after idling than back to back."""
+    """Return the ratio of small ping-pongs after idling to those back to back."""
     frame = measured.frame
     small = frame[frame["bytes"] <= _SMALL]
     medians = small.groupby(["operation", "bytes"])["seconds"].median()

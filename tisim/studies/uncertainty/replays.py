@@ -1,4 +1,4 @@
-"""A replay with many sets of parameters, and the file that keeps these sets."""
+"""Replay with many sets of parameters, and the file that stores these sets."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ if TYPE_CHECKING:
     from tisim.platform.deployment import Deployment
     from tisim.traces import Trace
 
-#: The part of the simulated times that an interval holds.
+#: Fraction of the simulated times that an interval contains.
 LEVEL = 0.9
-# No validated program says that a prediction is nearer than this part of it: computations, too,
-# take more or less than they were measured to take.
+# Minimum relative half-width, whatever the errors of validated programs: the time of computations
+# is uncertain, too.
 _LEAST_ERROR = 0.01
 
 
 @dataclass(frozen=True)
 class Interval:
-    """The simulated times with several sets of parameters, and what the real one may be."""
+    """Simulated times with several sets of parameters, and an interval for the real time."""
 
-    # low, high: in seconds; 90 % of the times that are likely lie between them
+    # low, high: in seconds; contain 90 % of the likely times
     low: float
     high: float
-    times: tuple[float, ...]  # simulated ones, in seconds
+    times: tuple[float, ...]  # simulated times, in seconds
     seed: int  # of the choice among the sets
-    cases: int = 0  # how many validated programs' errors the interval counts in
-    varied: str = "sets of parameters"  # what differs from replay to replay; empty: nothing
-    elsewhere: int = 0  # how many of these programs were validated on other platforms
+    cases: int = 0  # number of validated programs whose errors are included
+    varied: str = "sets of parameters"  # what varies between replays; empty: nothing
+    elsewhere: int = 0  # number of these programs that were validated on other platforms
 
     @classmethod
     def of(
@@ -65,12 +65,12 @@ class Interval:
         varied: str = "sets of parameters",
         elsewhere: int = 0,
     ) -> Interval:
-        """The interval of some times, each with the errors of validated programs.
+        """Return the interval of some times, including the errors of validated programs.
 
-        The errors of programs that were not used for the calibration say what the parameters do
-        not (conformal prediction; Vovk, Gammerman and Shafer, Springer, 2005). Those that are like
-        the program at hand count more (Guan, Biometrika 110, 2023): `shares` are of its simulated
-        time by kind (`validated.py`); None: not known, and all programs count alike.
+        The errors of programs that were not used for the calibration cover what the parameters do
+        not (conformal prediction; Vovk, Gammerman and Shafer, Springer, 2005). Programs similar to
+        the one at hand weigh more (Guan, Biometrika 110, 2023): `shares` are the fractions of its
+        simulated time by kind (`validated.py`); None: unknown, and all programs weigh the same.
         """
         spread = np.array(times)
         tails = (1 - LEVEL) / 2, (1 + LEVEL) / 2
@@ -87,19 +87,19 @@ class Interval:
         return cls(low, high, times, seed, len(programs), varied, elsewhere)
 
     def holds(self, seconds: float) -> bool:
-        """True if a time lies in the interval."""
+        """Return whether the interval contains a time."""
         return self.low <= seconds <= self.high
 
     def score(self, seconds: float) -> float:
-        """The interval score of a real time (Gneiting and Raftery, JASA 102, 2007), relative to it.
+        """Return the relative interval score of a real time (Gneiting and Raftery, JASA 102, 2007).
 
-        It is the width, and twenty times what the interval misses the time by.
+        It is the width, plus twenty times the distance of the time from the interval.
         """
         missed = max(self.low - seconds, seconds - self.high, 0.0)
         return (self.high - self.low + 2 / (1 - LEVEL) * missed) / seconds
 
     def text(self) -> str:
-        """The interval in words, such as ``3.7 s to 4.1 s with 20 sets of parameters``."""
+        """Return the interval in words, such as ``3.7 s to 4.1 s with 20 sets of parameters``."""
         varied = [f"{len(self.times)} {self.varied}"] * bool(self.varied)
         own = self.cases - self.elsewhere
         counts = [f"{own} programs validated on it"] * bool(own)
@@ -108,7 +108,7 @@ class Interval:
         return f"{interval_text(self.low, self.high)} with {' and '.join([*varied, *errors])}"
 
     def to_dict(self) -> dict[str, object]:
-        """The interval as plain numbers, for JSON."""
+        """Return the interval as plain numbers, for JSON."""
         return {
             "level": LEVEL,
             "low_s": self.low,
@@ -137,36 +137,36 @@ def replay_with_sets(
 ) -> Interval:
     """Replay a trace with some sets of parameters, on all cores.
 
-    Volumes of an extrapolated trace that were fitted are drawn anew for each replay, too, and those
-    of a trace that was recorded several times, all alike, from a normal distribution as wide. So is
-    the speed of the hosts, all alike, where they have the property ``tisim/speed-deviation``. The
-    errors of programs that were validated on the platform are counted in, and those that tisim
-    comes with (`shipped_programs`).
+    Fitted volumes of an extrapolated trace are also drawn anew for each replay, and those of a
+    trace that was recorded several times, all alike, from a normal distribution with the same
+    deviation. So is the speed of the hosts, all alike, if they have the property
+    ``tisim/speed-deviation``. The errors of programs that were validated on the platform are
+    included, as are those shipped with tisim (`shipped_programs`).
 
     Parameters
     ----------
     trace, platform, deployment, config, ranks
-        As for `tisim.replay`. The options of a set win over those of the platform, and `config`
-        over both.
+        As for `tisim.replay`. The options of a set override those of the platform, and `config`
+        overrides both.
     sets
         From `ParameterSets.beside` or `tisim.studies.uncertainty.bootstrap.draw_sets`. None: the
-        platform was not measured.
+        platform was not calibrated.
     count
-        Number of replays: of so many different sets, or of all if there are fewer.
+        Number of replays, each with a different set; all sets if there are fewer.
     shares
-        Of the simulated time by kind (`CriticalPath.shares`), so that the errors of programs that
-        spend their time alike count more.
+        Fractions of the simulated time by kind (`CriticalPath.shares`), to weigh the errors of
+        programs by their similarity.
     seed
-        Chooses among the sets.
+        Random seed for the choice among the sets.
     progress
-        Whether a bar is shown.
+        Whether to show a progress bar.
     workers
-        How many processes; all cores by default.
+        Number of processes; all cores by default.
 
     Raises
     ------
     InputError
-        If `count` is less than 2, or an input is not as `tisim.replay` needs it.
+        If `count` is less than 2, or an input is invalid for `tisim.replay`.
     TisimError
         If a replay fails.
     """
@@ -183,21 +183,21 @@ def replay_with_sets(
     deviation = math.hypot(volumes, speeds)
     draws = fitted or deviation > 0.0
     if sets is None and not draws:
-        count = 1  # all would be the same
+        count = 1  # all would be equal
     all_sets: Sequence[Mapping[str, str]] = ({},) * count if sets is None else sets.sets
-    if draws:  # each of the sets as often as others, so that there are as many replays
+    if draws:  # each set equally often, so that the number of replays is `count`
         all_sets = [all_sets[number % len(all_sets)] for number in range(count)]
     random = np.random.default_rng(seed)
     chosen = random.permutation(len(all_sets))[:count]
     fixed = Config(config) if not isinstance(config, Config) else config
-    # Options that the user has set are not varied.
+    # Options set by the user are not varied.
     points = []
     for number in sorted(chosen.tolist()):
-        # The seed has an effect where the configuration has a jitter of starts or sizes.
+        # The seed has an effect if the configuration has a jitter of starts or sizes.
         varied = {**all_sets[number], "tisim/jitter-seed": str(number + 1)}
         if fitted:
             varied["tisim/volume-seed"] = str(seed * count + number + 1)
-        if deviation > 0.0:  # hosts as much slower as volumes are larger
+        if deviation > 0.0:  # larger volumes are equivalent to slower hosts
             varied["speed"] = f"x{np.exp(deviation * random.standard_normal()):.9g}"
         points.append({key: value for key, value in varied.items() if key not in fixed})
     frame = sweep(
@@ -231,29 +231,29 @@ def replay_with_sets(
 
 @dataclass(frozen=True)
 class ParameterSets:
-    """Whole sets of options, each as likely as the others."""
+    """Complete sets of options, all equally likely."""
 
-    seed: int  # of the random numbers by which they were drawn
+    seed: int  # of the random numbers that they were drawn with
     sets: tuple[Mapping[str, str], ...]  # options and their values
-    # Errors that the parameters do not explain: those of the predictions that `tisim validate` has
-    # compared on this platform.
+    # Errors that the parameters do not explain: those of predictions that `tisim validate` compared
+    # on this platform.
     validated: tuple[Validated, ...] = ()
-    measured: tuple[str, ...] = ()  # files of the measurements of the calibration
-    # The options that the platform was calibrated with.
+    measured: tuple[str, ...] = ()  # files of the calibration's measurements
+    # Options of the calibrated platform.
     options: Mapping[str, str] = field(default_factory=dict)
 
     @staticmethod
     def path_beside(platform: str | os.PathLike[str]) -> Path:
-        """The name of the file beside a platform: ``x.sets.json`` beside ``x.xml``."""
+        """Return the path of the sets of a platform: ``x.sets.json`` for ``x.xml``."""
         return Path(platform).with_suffix(SETS_SUFFIX)
 
     def write(self, platform: str | os.PathLike[str]) -> Path:
-        """Write the sets beside a platform file; return the name of the file.
+        """Write the sets next to a platform file; return the path.
 
         Raises
         ------
         InputError
-            If it cannot be written.
+            If the file cannot be written.
         """
         path = self.path_beside(platform)
         content = {
@@ -268,12 +268,12 @@ class ParameterSets:
 
     @classmethod
     def beside(cls, platform: str | os.PathLike[str]) -> ParameterSets:
-        """Read the sets beside a platform file.
+        """Read the sets next to a platform file.
 
         Raises
         ------
         InputError
-            If there are none, or the file is not one of them, or is of another platform.
+            If there are none, or the file has another format or belongs to another platform.
         """
         path = cls.path_beside(platform)
         if not path.exists():

@@ -1,11 +1,11 @@
-"""How wrong predictions were of programs with real runs, by what decided their time.
+"""Errors of predictions of programs with real runs, with the kinds of their time.
 
-An interval counts in the errors of programs that spend their time like the one at hand. The weight
-of a validated program is the cube of the part of the communicating time in which both are alike: of
-130 programs, predicted from those of other groups, the first power held as many real times with
-intervals half as wide again. An error counts either way: whether the few programs of a kind were
-too fast or too slow says little of the next one. How long computations take was measured apart, so
-that errors are relative to the time that is not computation.
+An interval includes the errors of programs that spend their time like the one at hand. The weight
+of a validated program is the cube of the fraction of communication time that both have in common:
+for 130 programs, predicted from those of other groups, the first power had the same coverage with
+intervals 50 % wider. An error counts in both directions: whether the few programs of a kind were
+too fast or too slow does not predict the next one. The time of computations was measured
+separately, so that errors are relative to the remaining time.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-#: The share of the predicted time of each kind.
+#: Fraction of the predicted time of each kind.
 Shares = Mapping[str, float]
 _POWER = 3
-# The weight of a program unlike all validated ones.
+# Weight of a program unlike all validated ones.
 _LEAST_WEIGHT = 1e-4
-# A smaller part than this of a program's communication is noise.
+# A smaller fraction of communication in a program is noise.
 _LEAST_PART = 0.1
 
 
 @dataclass(frozen=True)
 class Validated:
-    """A program that was run and predicted."""
+    """A program with a real run and a prediction."""
 
     name: str
-    error: float  # the natural logarithm of the real over the predicted time
-    shares: Shares = field(default_factory=dict)  # empty: not known
+    error: float  # natural logarithm of the real over the predicted time
+    shares: Shares = field(default_factory=dict)  # empty: unknown
 
 
 def likely_ratios(
     programs: Sequence[Validated], shares: Shares
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The distribution of the real time over the predicted one.
+    """Return the distribution of the real over the predicted time: ratios and weights.
 
-    Takes the shares of the program at hand; where they are not known, all others are as likely.
+    `shares` are those of the program at hand; if they are unknown, all programs weigh the same.
     """
     import numpy as np
 
@@ -65,14 +65,14 @@ def likely_ratios(
 
 
 def _communication(shares: Shares) -> tuple[dict[str, float], float]:
-    """The shares of the time that is not computation, and its part of all time."""
+    """Return the fractions of the time that is not computation, and its fraction of all time."""
     part = 1.0 - shares.get(COMPUTING, 0.0)
     kinds = [kind for kind in KINDS if kind != COMPUTING]
     return {kind: shares.get(kind, 0.0) / max(part, 1e-9) for kind in kinds}, part
 
 
 def quantile(values: NDArray[np.float64], weights: NDArray[np.float64], level: float) -> float:
-    """A quantile of weighted values, linear between the middles of their weights."""
+    """Return a quantile of weighted values, linear between the centres of their weights."""
     import numpy as np
 
     order = np.argsort(values)
@@ -81,7 +81,7 @@ def quantile(values: NDArray[np.float64], weights: NDArray[np.float64], level: f
 
 
 def to_columns(programs: Sequence[Validated]) -> dict[str, list[object]]:
-    """The programs as they stand in files."""
+    """Return the programs in the form used in files."""
     return {
         "validated": [program.name for program in programs],
         "errors": [program.error for program in programs],
@@ -92,9 +92,9 @@ def to_columns(programs: Sequence[Validated]) -> dict[str, list[object]]:
 
 
 def from_columns(content: Mapping[str, object]) -> tuple[Validated, ...] | None:
-    """The programs in the content of a file; None if it is damaged.
+    """Return the programs in the content of a file; None if it is damaged.
 
-    Files of older versions have no shares, and may have no names.
+    Files of older versions lack shares, and may lack names.
     """
     errors = content.get("errors", [])
     if not isinstance(errors, list):
@@ -117,7 +117,7 @@ def from_columns(content: Mapping[str, object]) -> tuple[Validated, ...] | None:
 
 @cache
 def shipped_programs() -> tuple[Validated, ...]:
-    """The programs that `make validate` has compared; docs/validation.md says where and when."""
+    """Return the programs compared by `make validate`; see docs/validation.md for details."""
     content = json.loads(Path(__file__).with_name("validated.json").read_text())
     programs = from_columns(content)
     assert programs is not None

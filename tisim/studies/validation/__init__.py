@@ -1,4 +1,4 @@
-"""Predictions beside real runs: studies, their errors, and a page that shows them."""
+"""Comparison of predictions with real runs: studies, their errors, and a page that shows them."""
 
 from tisim.studies.validation.comparison import CaseResult, Summary, summarize
 from tisim.studies.validation.study import Case, Study, Thresholds, load_study

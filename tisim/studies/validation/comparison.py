@@ -1,4 +1,4 @@
-"""Real and predicted times of cases, their spread, and how often intervals hold the real times."""
+"""Real and predicted times of cases, their spread, and the coverage of intervals."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tisim.studies.validation.study import Case
 
 
 def median_interval(values: Sequence[float]) -> tuple[float, float]:
-    """An interval that holds the true median with a probability of 95 % at least.
+    """Return an interval that contains the true median with a probability of at least 95 %.
 
-    Its ends are values themselves (`median_rank`). With fewer than six no interval is that sure,
-    and the smallest and the largest are its ends (94 % for five, 75 % for three).
+    Its ends are values themselves (`median_rank`). Fewer than six values do not suffice for this
+    probability, and the smallest and the largest are returned (94 % for five, 75 % for three).
     """
     ordered = sorted(values)
     rank = max(median_rank(len(ordered)), 1)
@@ -26,7 +26,7 @@ def median_interval(values: Sequence[float]) -> tuple[float, float]:
 
 
 def quartile_distance(values: Sequence[float]) -> float:
-    """The distance of the quartiles, as a part of the median."""
+    """Return the interquartile range relative to the median."""
     if len(values) < 2:
         return 0.0
     lower, median, upper = statistics.quantiles(values, n=4, method="inclusive")
@@ -39,15 +39,15 @@ class CaseResult:
 
     case: Case  # the case
     real: tuple[float, ...]  # the time of each real run
-    predicted: tuple[float, ...]  # one prediction for each seed
-    # Seconds of processors that the ranks used a second of the real runs, over the processors of
-    # this machine: a part from 0 to 1 where all ranks are on it; None if it is not known.
+    predicted: tuple[float, ...]  # one prediction per seed
+    # Processor seconds of the ranks per second of the real runs, divided by the processors of this
+    # machine: 0 to 1 if all ranks are on it; None if unknown.
     busy: float | None = None
     is_noisy: bool = False  # whether the real times spread too much for the case to count
-    differences: tuple[str, ...] = ()  # what differs, for a large error
-    # One prediction for each set of parameters, where the case asks for them.
+    differences: tuple[str, ...] = ()  # explanation of a large error
+    # One prediction for each set of parameters, if the case requests them.
     with_sets: tuple[float, ...] = ()
-    # The share of the predicted time by what decides it (`CriticalPath.shares`).
+    # Fractions of the predicted time by kind (`CriticalPath.shares`).
     shares: Shares = dataclasses.field(default_factory=dict)
 
     @property
@@ -62,46 +62,46 @@ class CaseResult:
 
     @property
     def ratio(self) -> float:
-        """The prediction over the real median."""
+        """The prediction divided by the real median."""
         return self.prediction / self.real_median if self.real_median > 0 else math.inf
 
     @property
     def error(self) -> float:
-        """The error of the prediction as a part of the real median; negative: it is too short."""
+        """Relative error of the prediction; negative if it is too short."""
         return self.ratio - 1
 
     @property
     def error_interval(self) -> tuple[float, float]:
-        """The range of the error, given how the real times and the predictions spread."""
+        """Range of the error, given the spread of the real times and the predictions."""
         low, high = median_interval(self.real)
         return min(self.predicted) / high - 1, max(self.predicted) / low - 1
 
     @property
     def spread(self) -> float:
-        """The distance of the quartiles of the real times, as a part of their median."""
+        """The interquartile range of the real times, relative to their median."""
         return quartile_distance(self.real)
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The absolute errors of the cases that count, as parts of the real times."""
+    """Absolute errors of the cases that count, relative to the real times."""
 
-    group: str  # whose; ``""``: of all cases
-    cases: int  # how many there are
-    noisy: int  # how many of them do not count
-    # mean, median, worst: of the errors; not a number where no case counts
+    group: str  # name of the group; ``""``: all cases
+    cases: int  # number of cases
+    noisy: int  # number of those that do not count
+    # mean, median, worst: of the errors; NaN if no case counts
     mean: float
     median: float
     worst: float
 
     def to_dict(self) -> Mapping[str, str | float | None]:
-        """The numbers, for JSON, which has none that is not a number: None stands there."""
+        """Return the numbers for JSON, with None in place of NaN."""
         numbers = dataclasses.asdict(self)
         return {key: None if value != value else value for key, value in numbers.items()}
 
 
 def summarize(results: Sequence[CaseResult]) -> list[Summary]:
-    """The errors of each group, in the order of their first cases, and of all cases at the end."""
+    """Return the errors of each group, in the order of their first cases, and of all cases."""
     groups = [*dict.fromkeys(result.case.group for result in results)]
     return [
         *(
@@ -128,20 +128,20 @@ def _summary(group: str, results: Sequence[CaseResult]) -> Summary:
 
 @dataclass(frozen=True)
 class Coverage:
-    """Intervals of predictions against real times, over the cases that count."""
+    """Coverage of real times by intervals of predictions, over the cases that count."""
 
-    cases: int  # how many cases have an interval
-    # How many of their real medians lie in the interval of the parameter sets.
+    cases: int  # number of cases with an interval
+    # Number of real medians in the interval of the parameter sets.
     parameters_alone: int
-    # How many do if the interval counts in the errors of the programs that tisim comes with and of
-    # the cases of *other* groups, as that of a program that nobody has validated yet.
+    # Number of real medians in the interval that includes the errors of the programs shipped with
+    # tisim and of the cases of *other* groups, as for a program that was never validated.
     with_errors: int
-    width: float  # the median width of these intervals, as a part of the prediction
-    score: float  # the mean of their scores (`Interval.score`)
+    width: float  # median width of these intervals, relative to the prediction
+    score: float  # mean of their scores (`Interval.score`)
 
     @classmethod
     def of(cls, results: Sequence[CaseResult]) -> Coverage | None:
-        """The coverage; None if no case that counts has an interval."""
+        """Return the coverage; None if no case that counts has an interval."""
         known = [case for case in results if case.with_sets and counts(case)]
         if not known:
             return None
@@ -160,7 +160,7 @@ class Coverage:
         )
 
     def text(self) -> str:
-        """The coverage in a sentence."""
+        """Return the coverage in a sentence."""
         return (
             f"90 % intervals hold {self.with_errors} of {self.cases} real medians "
             f"({self.with_errors / self.cases:.0%}) with the errors of other programs, and "
@@ -169,14 +169,14 @@ class Coverage:
         )
 
     def to_dict(self) -> Mapping[str, float]:
-        """The numbers, for JSON."""
+        """Return the numbers, for JSON."""
         return dataclasses.asdict(self)
 
 
 def _others(case: CaseResult, results: Sequence[CaseResult]) -> list[Validated]:
-    """The errors of the programs that tisim comes with, and of the cases of other groups.
+    """Return the errors of the programs shipped with tisim, and of the cases of other groups.
 
-    Where all are of one group, of all other cases.
+    If there is only one group, those of all other cases.
     """
     groups = {other.case.group for other in results}
     own = [
@@ -188,22 +188,22 @@ def _others(case: CaseResult, results: Sequence[CaseResult]) -> list[Validated]:
 
 
 def counts(result: CaseResult) -> bool:
-    """True if a case has an error: a prediction, and real times that do not spread too much."""
+    """Return whether a case has an error: a prediction, and real times without excessive spread."""
     return not result.is_noisy and result.prediction > 0
 
 
 def validated(result: CaseResult) -> Validated:
-    """The evidence of a case for programs that spend their time as it does."""
+    """Return the evidence of a case for programs that spend their time alike."""
     error = math.log(result.real_median / result.prediction)
     return Validated(result.case.name, error, result.shares)
 
 
 def keep_errors(results: Sequence[CaseResult]) -> list[str]:
-    """Store the errors of cases beside their platforms, for the intervals of other programs.
+    """Store the errors of cases next to their platforms, for the intervals of other programs.
 
-    They take the place of older ones. Cases whose real times spread too much do not count. Returns
-    the files. Raises `InputError` if there are no parameter sets beside a platform, or they cannot
-    be written.
+    They replace older ones. Cases whose real times spread too much do not count. Returns the files.
+    Raises `InputError` if there are no parameter sets next to a platform, or they cannot be
+    written.
     """
     written = []
     for platform in dict.fromkeys(case.case.platform for case in results):

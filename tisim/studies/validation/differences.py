@@ -1,4 +1,4 @@
-"""The differences between a real run and its prediction: ranks, and kinds of calls."""
+"""Differences between a real run and its prediction: ranks, and kinds of calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tisim.studies.validation.study import Case
 from tisim.support.quantities import format_bytes, format_time
 from tisim.traces import Trace
 
-# Columns of a row of the monitoring's file: E or I (of a program's own messages, or inside a
+# Columns of a row of the monitoring's file: E or I (a program's own messages, or those within a
 # collective), source, destination, bytes, the word, messages.
 _BYTES, _MESSAGES = 3, 5
 _TIME_LIMIT = 60.0
@@ -23,7 +23,7 @@ _TIME_LIMIT = 60.0
 
 @dataclass(frozen=True)
 class Messages:
-    """How many messages of all ranks, and their bytes."""
+    """Number of messages of all ranks, and their bytes."""
 
     count: int
     bytes: int
@@ -33,11 +33,11 @@ class Messages:
 
 
 def count_messages(case: Case, trace: Trace) -> Messages | None:
-    """The messages of one execution of a trace, those inside collectives included.
+    """Count the messages of one execution of a trace, including those within collectives.
 
-    Each count is of the whole life of the ranks. So a second repetition is counted by what it adds,
-    and what the executor sends itself by what a second repetition of an empty trace adds. None
-    where the MPI library has no monitoring or the command does not pass it on.
+    Each count covers the whole life of the ranks. So an execution is counted as the difference made
+    by a second repetition, minus the executor's own messages, counted likewise for an empty trace.
+    None if the MPI library has no monitoring or the command does not forward it.
     """
     with tempfile.TemporaryDirectory() as scratch:
         empty = Path(scratch) / "empty.txt"
@@ -89,9 +89,9 @@ def _of_a_run(case: Case, trace: Trace, scratch: Path, repeat: int) -> Messages 
     return Messages(count, size)
 
 
-# So many of each are named.
+# Maximum number of each that are named.
 _MOST = 3
-# Calls whose times differ by less than this part of the real time are left out.
+# Calls whose times differ by a smaller fraction of the real time are omitted.
 _LEAST = 0.02
 #: Seconds in calls of each kind, summed over the ranks.
 KindTimes = Mapping[str, float]
@@ -103,10 +103,10 @@ def explain(
     real: KindTimes,
     predicted: KindTimes,
 ) -> tuple[str, ...]:
-    """Say which ranks and which calls take another time than predicted.
+    """Return sentences on the ranks and calls whose times differ from the prediction.
 
-    Takes when each rank ended in each real run and ends in the prediction, and the time in calls of
-    each kind; all in seconds.
+    Takes the end of each rank in each real run and in the prediction, and the time in calls of each
+    kind; all in seconds.
     """
     median = statistics.median(max(ends) for ends in real_ends)
     return (
@@ -142,7 +142,7 @@ def _kinds(real: KindTimes, predicted: KindTimes, ranks: int, median: float) -> 
 
 
 def compare_messages(real: Messages | None, predicted: Messages) -> list[str]:
-    """Say whether MPI sends the messages that the prediction has."""
+    """Return sentences on whether MPI sends the messages of the prediction."""
     if real is None:
         return []
     if real == predicted:
@@ -154,7 +154,7 @@ def compare_messages(real: Messages | None, predicted: Messages) -> list[str]:
 
 
 def sum_by_kind(rows: Sequence[tuple[str, float]]) -> dict[str, float]:
-    """The sum of seconds of each kind."""
+    """Return the sum of seconds of each kind."""
     sums: dict[str, float] = defaultdict(float)
     for kind, seconds in rows:
         sums[kind] += seconds

@@ -1,4 +1,4 @@
-"""A recorded run beside its prediction: which part of the time makes how much of the difference."""
+"""Comparison of a recorded run with its prediction: contribution of each part of the time."""
 
 from __future__ import annotations
 
@@ -19,46 +19,46 @@ from tisim.traces.volumes import PREDICTED_TIME, volumes_of
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Time that is neither computing nor a call, and which a prediction does not have.
+#: Time that is neither computing nor in a call; predictions have none.
 OFF_PROCESSOR = "off the processor"
-#: Time before the first call and behind the last, and time that a run file does not explain.
+#: Time before the first call and after the last, and time that a run file does not explain.
 REST = "the rest"
 _COMPUTING = "computing"
-# Kinds of actions that are computing.
+# Kinds of actions that count as computing.
 _OWN = ("compute", "sleep")
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the time, in seconds, mean over the ranks."""
+    """Part of the time, in seconds, averaged over the ranks."""
 
-    name: str  # of a kind of call; ``computing``, `OFF_PROCESSOR`, `REST`
+    name: str  # a kind of call; ``computing``, `OFF_PROCESSOR`, `REST`
     real: float
     predicted: float
 
     @property
     def difference(self) -> float:
-        """How much longer it is predicted than it was."""
+        """Predicted minus real seconds."""
         return self.predicted - self.real
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """A real run beside its prediction, in seconds."""
+    """A real run compared with its prediction, in seconds."""
 
-    real: float  # when the last rank ended
+    real: float  # end of the last rank
     predicted: float
-    whole: Part  # when a rank ended, mean over the ranks
-    parts: tuple[Part, ...]  # the largest difference first; together they are `whole`
-    # True if the trace says how long the ranks had a processor between their calls.
+    whole: Part  # end of a rank, averaged over the ranks
+    parts: tuple[Part, ...]  # the largest difference first; their sum is `whole`
+    # True if the trace contains the processor time of ranks between their calls.
     knows_processor_time: bool
 
     def share(self, part: Part) -> float:
-        """The part of the difference of `whole` that a part makes."""
+        """Return the fraction of the difference of `whole` that a part contributes."""
         return part.difference / self.whole.difference if self.whole.difference else 0.0
 
     def to_dict(self) -> Mapping[str, object]:
-        """Everything, for JSON; times in seconds."""
+        """Return everything for JSON; times in seconds."""
         return {
             "real": self.real,
             "predicted": self.predicted,
@@ -78,14 +78,14 @@ class Explanation:
 
 
 def explain_run(trace: Trace, run: str | Path, result: Result) -> Explanation:
-    """Set a real run of a trace beside its prediction.
+    """Compare a real run of a trace with its prediction.
 
     Parameters
     ----------
     trace
-        What the program does.
+        Trace of the program.
     run
-        A run file of a real run of it: of `tisim record --times --timeline` or `tisim execute`.
+        Run file of a real run of it, from `tisim record --times --timeline` or `tisim execute`.
     result
         A prediction with an event log.
 
@@ -104,7 +104,7 @@ def explain_run(trace: Trace, run: str | Path, result: Result) -> Explanation:
     ends = statistics.fmean(real.ends), statistics.fmean(result.column("finish"))
     between = real_times.pop(_COMPUTING, 0.0) / ranks
     processor = _processor_time(trace)
-    # A run that is not that of the recording may have computed longer than that had a processor.
+    # A run other than the recorded one may have computed longer than the recorded processor time.
     known = processor is not None and processor / ranks <= between
     used = processor / ranks if known and processor is not None else between
     parts = [Part(_COMPUTING, used, predicted_times.pop(_COMPUTING, 0.0) / ranks)]
@@ -126,10 +126,9 @@ def explain_run(trace: Trace, run: str | Path, result: Result) -> Explanation:
 
 
 def _with_calls(trace: Trace, actions: pd.DataFrame) -> pd.DataFrame:
-    """Actions with their seconds, and the line of the call that each belongs to.
+    """Return actions with their seconds, and the line of the call that each belongs to.
 
-    A recorded call that became several actions, such as a sendrecv, has a time at the first of
-    them.
+    A recorded call that became several actions, such as a sendrecv, has its time at the first one.
     """
     timed = [
         [line for line, of in trace.attributes_of(rank) if isinstance(of.get("duration"), int)]
@@ -144,13 +143,13 @@ def _with_calls(trace: Trace, actions: pd.DataFrame) -> pd.DataFrame:
 
 
 def _names_of_calls(predicted: pd.DataFrame) -> pd.Series[str]:
-    """The names of calls by rank and line: each is named after all of its actions."""
+    """Return the names of calls by rank and line: each is named after all of its actions."""
     calls = predicted[~predicted["kind"].isin(_OWN)].sort_values(["rank", "line"], kind="stable")
     return calls.groupby(["rank", "call"])["kind"].agg(lambda kinds: " + ".join(kinds.unique()))
 
 
 def _sums(names: pd.Series[str], actions: pd.DataFrame) -> dict[str, float]:
-    """Seconds in computing and in each kind of call, of all ranks."""
+    """Return the seconds in computing and in each kind of call, summed over ranks."""
     named = actions.join(names.rename("name"), on=["rank", "call"])
     shown = named["name"].fillna(named["kind"]).where(~named["kind"].isin(_OWN), _COMPUTING)
     sums: dict[str, float] = named.groupby(shown)["seconds"].sum().to_dict()
@@ -158,7 +157,7 @@ def _sums(names: pd.Series[str], actions: pd.DataFrame) -> dict[str, float]:
 
 
 def _actions_of(path: Path) -> pd.DataFrame:
-    """The activities of the ranks of a run file."""
+    """Return the activities of the ranks of a run file."""
     import pandas as pd
 
     run = RunFile(path)
@@ -178,7 +177,7 @@ def _columns(parts: list[Part]) -> tuple[list[float], list[float]]:
 
 
 def _processor_time(trace: Trace) -> float | None:
-    """Seconds that all ranks had a processor between their calls; None if the trace has none."""
+    """Return processor seconds of all ranks between their calls; None if the trace lacks them."""
     volumes = volumes_of(trace.name, trace.files[0])
     if volumes is not None and volumes.counter.startswith((PREDICTED_TIME, "elapsed")):
         return None

@@ -1,4 +1,4 @@
-"""A study's results as tables, and as one HTML page that needs nothing else."""
+"""Results of a study as tables, and as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SUMMARY_COLUMNS = ("group", "cases", "too noisy", "mean", "median", "worst")
 
 
 def case_rows(results: Sequence[CaseResult]) -> list[tuple[str, ...]]:
-    """A row a case; those that do not count have their errors in parentheses."""
+    """Return one row per case; cases that do not count have their errors in parentheses."""
     rows: list[tuple[str, ...]] = []
     for result in results:
         low, high = result.error_interval
@@ -53,7 +53,7 @@ def case_rows(results: Sequence[CaseResult]) -> list[tuple[str, ...]]:
 
 
 def summary_rows(summaries: Sequence[Summary]) -> list[tuple[str, ...]]:
-    """A row a group, and one of all cases."""
+    """Return one row per group, and one for all cases."""
     return [
         (
             summary.group or "all cases",
@@ -72,16 +72,16 @@ def _percent(part: float) -> str:
 
 
 def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """A table in Markdown, whose first `left` columns are texts."""
+    """Return a table in Markdown, whose first `left` columns are texts."""
     rule = ["---" if place < left else "--:" for place in range(len(columns))]
     lines = [columns, rule, *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def page(title: str, validation: Validation, notes: Sequence[str] = ()) -> str:
-    """The page.
+    """Return the page.
 
-    `notes` are lines below the heading: when and where the runs were made.
+    `notes` are lines below the heading: date and place of the runs.
     """
     failed = [f"{name}: {reason}" for name, reason in validation.failed]
     coverage = [] if validation.coverage is None else [f"{validation.coverage.text()}."]
@@ -120,7 +120,7 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1
 
 
 def _picture(results: Sequence[CaseResult]) -> str:
-    """Predicted over real against the real time, with what the error may be, by group."""
+    """Plot predicted over real against the real time, with the range of the error, by group."""
     drawn: dict[str, list[tuple[float, float, float, float]]] = {}
     for result in results:
         if result.real_median > 0 and result.prediction > 0:

@@ -1,4 +1,4 @@
-"""A study in TOML: its cases, what they have in common, and how large errors may be."""
+"""A study in TOML: its cases, their common settings, and thresholds of errors."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from tisim.support.reading import read_text, toml_errors
 class Case:
     """One program on one machine."""
 
-    name: str  # of its own in the study
-    trace: Path  # what `tisim.Trace.open` takes
-    platform: Path  # the platform that the prediction is made on
+    name: str  # unique in the study
+    trace: Path  # as for `tisim.Trace.open`
+    platform: Path  # platform of the prediction
     group: str = "all"  # cases whose errors are summarised together
     config: Mapping[str, str] = field(default_factory=dict)  # options of the simulation
-    # The hosts of the platform that the ranks are on; in their order if empty.
+    # Hosts of the ranks on the platform; if empty, in the platform's order.
     hosts: tuple[str, ...] = ()
-    # How many predictions with different seeds of the simulation's jitter are made; their median
-    # is the prediction.
+    # Number of predictions with different seeds of the simulation's jitter; their median is the
+    # prediction.
     seeds: int = 1
-    # With how many of the parameter sets beside the platform it is predicted too, for an interval
-    # of the prediction; 0: none.
+    # Number of parameter sets next to the platform that are also used for predictions, to form an
+    # interval; 0: none.
     uncertainty: int = 0
-    command: tuple[str, ...] = ("mpirun",)  # what starts the ranks of an execution
-    # compute, speed, repeat, warm_up, time_limit: as of `tisim.studies.execute.execute`
+    command: tuple[str, ...] = ("mpirun",)  # starts the ranks of an execution
+    # compute, speed, repeat, warm_up, time_limit: as in `tisim.studies.execute.execute`
     compute: str = "sleep"
     speed: float = 1e9
     repeat: int = 5
     warm_up: int = 1
     time_limit: float | None = None
     compiler: str | None = None  # the compiler of the MPI library
-    # Times of real runs in seconds, where they are known; then nothing is executed.
+    # Times of real runs in seconds, if known; then nothing is executed.
     real: tuple[float, ...] = ()
-    # Run files of these runs, if that is where their times are from.
+    # Run files of these runs, if their times are from run files.
     real_runs: tuple[Path, ...] = ()
 
 
@@ -51,12 +51,12 @@ class Case:
 class RealRun:
     """A real run."""
 
-    ends: tuple[float, ...]  # when each rank ended, in seconds
+    ends: tuple[float, ...]  # end of each rank, in seconds
     kinds: Mapping[str, float]  # seconds in calls of each kind, summed over the ranks
 
     @property
     def time(self) -> float:
-        """When the last rank ended, in seconds."""
+        """End of the last rank, in seconds."""
         return max(self.ends)
 
     @classmethod
@@ -87,7 +87,7 @@ class RealRun:
         return cls(tuple(ends.tolist()), sums)
 
 
-# Keys of a case in TOML, the type that each must have, and what to call that.
+# Keys of a case in TOML, the required type, and its name.
 _KEYS: dict[str, tuple[type | tuple[type, ...], str]] = {
     **dict.fromkeys(("name", "group", "trace", "platform", "compute", "compiler"), (str, "a text")),
     **dict.fromkeys(("seeds", "uncertainty", "repeat", "warm_up"), (int, "a whole number")),
@@ -102,7 +102,7 @@ _LISTS = ("hosts", "command", "real")
 
 @dataclass(frozen=True)
 class Thresholds:
-    """The largest errors that are not a failure, as parts of the real time; None: any."""
+    """Largest permitted errors, relative to the real time; None: any."""
 
     # median, mean, worst: of the absolute errors of the cases that count
     median: float | None = None
@@ -112,24 +112,24 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class Study:
-    """Cases, and the errors that they may have."""
+    """Cases, and thresholds of their errors."""
 
     cases: tuple[Case, ...]  # in the order of the table
-    # For the cases of a group, by its name; those of all cases under ``""``.
+    # Thresholds by name of the group; those of all cases are under ``""``.
     thresholds: Mapping[str, Thresholds] = field(default_factory=dict)
-    # A case whose real times spread more does not count: the distance of their quartiles as a
-    # part of the median.
+    # A case with a larger spread of real times does not count: interquartile range relative to the
+    # median.
     noisy: float = 0.1
-    large: float = 0.2  # an error above this is explained
+    large: float = 0.2  # a larger error is explained
 
 
 def load_study(path: str | PathLike[str]) -> Study:
-    """Read a study from a TOML file; paths in it are relative to it.
+    """Read a study from a TOML file; its paths are relative to the file.
 
     Raises
     ------
     InputError
-        When the file cannot be read or is not a study.
+        If the file cannot be read or is not a study.
     """
     file = Path(path)
     text = read_text(file, "this study")
@@ -139,7 +139,7 @@ def load_study(path: str | PathLike[str]) -> Study:
 
 
 class _StudyReader:
-    """Turns the tables of a file into a study, and says what is wrong with them."""
+    """Convert the tables of a file into a study, with errors for invalid content."""
 
     def __init__(self, file: Path, content: Mapping[str, object]) -> None:
         self._file = file
@@ -198,7 +198,7 @@ class _StudyReader:
         return case
 
     def _real_runs(self, name: str, real: object) -> Mapping[str, object]:
-        """The real runs of a case: their times, or run files that have them."""
+        """Return the real runs of a case: their times, or run files that contain them."""
         assert isinstance(real, tuple)
         if not real:
             self._fail(f"the case '{name}': real has no time; leave it out to execute the case")
@@ -211,7 +211,7 @@ class _StudyReader:
         return {"real": times, "real_runs": tuple(files)}
 
     def _real_times(self) -> dict[str, tuple[float, ...]]:
-        """The times of a CSV file, by case."""
+        """Return the times of a CSV file, by case."""
         name = self._content.get("real_times")
         if name is None:
             return {}

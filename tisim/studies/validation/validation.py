@@ -1,4 +1,4 @@
-"""Executing and predicting the cases of a study."""
+"""Execute and predict the cases of a study."""
 
 from __future__ import annotations
 
@@ -36,11 +36,10 @@ from tisim.studies.validation.differences import (
 from tisim.studies.validation.study import Case, RealRun, Study
 from tisim.traces import Trace
 
-#: Is called before each case with its number, the number of all cases and its name.
+#: Called before each case with its number, the total number of cases and its name.
 CaseProgress = Callable[[int, int, str], None]
 
-# The option that says which jitter a simulation draws, and how large that is where the case does
-# not say.
+# Option for the seed of a simulation's jitter, and the default jitter of cases.
 _SEED = "tisim/jitter-seed"
 _JITTER: Mapping[str, object] = {
     "tisim/jitter-start": DEFAULT_START,
@@ -52,20 +51,20 @@ _JITTER: Mapping[str, object] = {
 class Validation:
     """The results of a study."""
 
-    results: tuple[CaseResult, ...]  # of the cases that ran to their ends
-    failed: tuple[tuple[str, str], ...]  # of those that did not: name and reason
+    results: tuple[CaseResult, ...]  # of the completed cases
+    failed: tuple[tuple[str, str], ...]  # of the failed cases: name and reason
     summaries: tuple[Summary, ...]  # by group, and of all cases
-    violations: tuple[str, ...]  # which thresholds were exceeded, in words
-    # How many real times the intervals of the predictions hold; None if no case has one.
+    violations: tuple[str, ...]  # exceeded thresholds, in words
+    # Coverage of real times by the predictions' intervals; None if no case has one.
     coverage: Coverage | None = None
 
     @property
     def passed(self) -> bool:
-        """True if all cases ran, and no threshold was exceeded."""
+        """True if all cases completed, and no threshold was exceeded."""
         return not self.violations and not self.failed
 
     def to_dict(self) -> Mapping[str, object]:
-        """Everything, for JSON; times in seconds, errors as parts."""
+        """Return everything for JSON; times in seconds, errors as fractions."""
         return {
             "passed": self.passed,
             "cases": [
@@ -98,12 +97,12 @@ def validate(study: Study, progress: CaseProgress | None = None) -> Validation:
     study
         The cases; those with real times are not executed.
     progress
-        Is called before each case.
+        Called before each case.
 
     Raises
     ------
     InputError
-        When a case cannot be executed or predicted at all.
+        If a case cannot be executed or predicted at all.
     """
     results: list[CaseResult] = []
     failed: list[tuple[str, str]] = []
@@ -125,10 +124,10 @@ def validate(study: Study, progress: CaseProgress | None = None) -> Validation:
 
 
 def run_case(case: Case, study: Study) -> CaseResult:
-    """Execute a case, if its real times are not known, and predict it.
+    """Execute a case, unless its real times are known, and predict it.
 
     Raises `InputError` if it cannot be executed or predicted, `ExecutionError` if its execution did
-    not come to its end.
+    not complete.
     """
     trace = Trace.open(case.trace)
     if case.real:
@@ -155,7 +154,7 @@ def run_case(case: Case, study: Study) -> CaseResult:
 
 
 def _run_known_case(case: Case, trace: Trace, study: Study) -> CaseResult:
-    """Predict a case whose real times are known, from somewhere else or from run files."""
+    """Predict a case whose real times are known, from elsewhere or from run files."""
     result = _predicted(case, trace, study, case.real)
     if not case.real_runs or abs(result.error) <= study.large:
         return result
@@ -173,7 +172,7 @@ def _run_known_case(case: Case, trace: Trace, study: Study) -> CaseResult:
 def _predicted(
     case: Case, trace: Trace, study: Study, real: Sequence[float], busy: float | None = None
 ) -> CaseResult:
-    """A case with its predictions."""
+    """Return a case with its predictions."""
     seeds = _seeds(case)
     first = _predict(case, trace, seeds[0], event_log=True)
     others = [_predict(case, trace, seed).simulated_time for seed in seeds[1:]]
@@ -194,7 +193,7 @@ def _busy(execution: Execution) -> float:
 
 
 def _seeds(case: Case) -> Sequence[int | None]:
-    """The seeds of the predictions; None: the configuration as it is."""
+    """Return the seeds of the predictions; None: the unchanged configuration."""
     return [None] if case.seeds == 1 else [*range(1, case.seeds + 1)]
 
 
@@ -212,7 +211,7 @@ def _predict(case: Case, trace: Trace, seed: int | None, *, event_log: bool = Fa
 
 
 def _predict_with_sets(case: Case, trace: Trace) -> tuple[float, ...]:
-    """The simulated times with the parameter sets beside the platform, in seconds."""
+    """Return the simulated times with the parameter sets next to the platform, in seconds."""
     if not case.uncertainty:
         return ()
     interval = replay_with_sets(
@@ -223,7 +222,7 @@ def _predict_with_sets(case: Case, trace: Trace) -> tuple[float, ...]:
         deployment=Deployment.of_hosts(case.hosts) if case.hosts else None,
         config={**_JITTER, **case.config} if case.seeds > 1 else case.config,
         progress=False,
-        workers=1,  # a case takes less time than processes to start
+        workers=1,  # a case takes less time than starting processes
     )
     return interval.times
 
@@ -247,7 +246,7 @@ def _differences(case: Case, trace: Trace, execution: Execution, timeline: Path)
 
 
 def _predicted_kinds(result: Result) -> Mapping[str, float]:
-    """The seconds in calls of each kind."""
+    """Return the seconds in calls of each kind."""
     actions = result.timeline
     return sum_by_kind(
         [*zip(actions["kind"].astype(str), actions["end"] - actions["start"], strict=True)]

@@ -255,8 +255,7 @@ void note_open(struct scratch_file* file, bool creates, int64_t size);
 void note_read(struct scratch_file* file, int64_t end);
 void note_directory(struct scratch_file* file);
 
-/* Removes files that the trace creates, and writes those that it only reads. Called by all ranks.
- * */
+/* Removes files that the trace creates, and writes those it only reads. Called by all ranks. */
 void prepare_files(void);
 /* At the end of the program. */
 void remove_files(void);

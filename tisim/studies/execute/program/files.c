@@ -159,8 +159,7 @@ static void seek(const struct instruction* instruction, const struct handle* han
     fail("lseek in %s: %s", handle->of->path, strerror(errno));
 }
 
-/* Failures are not errors: the program may have accessed missing files, or created existing ones.
- * */
+/* Failures are not errors: the program may have opened missing files, or created existing ones. */
 static void call_by_name(const struct instruction* instruction) {
   struct stat status;
   struct scratch_file* const file = scratch_file_of(instruction->numbers, instruction->count);
