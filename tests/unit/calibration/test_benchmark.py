@@ -1,4 +1,4 @@
-"""The benchmark: its source, and runs of it with a real MPI, which calibrate the loopback."""
+"""The benchmark: its source, and runs with a real MPI, which calibrate the loopback."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_run(one_mpi: Mpi, tmp_path: Path) -> None:
             "2 times measured\nwarning: stopped after 1 s",
             ["pingpong,1,1e-6", "pingpong,9,2e-6"],
         ),
-        # As MPICH's ranks in MPI_Finalize, over UCX and TCP.
+        # Like MPICH's ranks in MPI_Finalize, over UCX and TCP.
         (
             *("tisim.studies.calibration.benchmark_run.SECONDS_TO_FINALIZE", 0.3),
             "echo '# end'",
@@ -131,7 +131,7 @@ def benchmark(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(program: Path, ranks: int, *arguments: int) -> subprocess.CompletedProcess[str]:
     root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
     command = [LAUNCHER, *root, "--oversubscribe", "-n", str(ranks), program]
-    # Waiting ranks give way: there may be fewer processors than ranks.
+    # Waiting ranks yield: there may be fewer processors than ranks.
     environment = {**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1"}
     return subprocess.run(
         [*command, *map(str, arguments)],
@@ -154,7 +154,7 @@ def test_a_calibration_from_what_it_prints(benchmark: Path, tmp_path: Path) -> N
     assert measurements.remarks[0].startswith("both processes were on one host")
     counts = measurements.frame.groupby("operation").size()
     calls = {counts[name] for name in ("pingpong", "send", "late_send", "isend", "recv")}
-    # Each of the 20 sizes 3 times, and more often until its median is known, 30 times at most.
+    # Each of the 20 sizes is measured 3 times, or up to 30 times until its median is known.
     assert len(calls) == 1
     assert 60 <= calls.pop() <= 600
     assert counts["stream"] == 24 * 7
@@ -166,8 +166,8 @@ def test_a_calibration_from_what_it_prints(benchmark: Path, tmp_path: Path) -> N
     assert calibration.overheads.thresholds is not None
     assert calibration.contention is not None
     own = calibration.errors().query("operation == 'pingpong'")
-    # How large the errors are depends on the load of this machine; test_calibration_simulation.py
-    # tests the accuracy of a fit.
+    # The errors depend on the load of this machine; test_calibration_simulation.py tests the
+    # accuracy of a fit.
     assert len(own) > 0
     assert own["error"].notna().all()
 

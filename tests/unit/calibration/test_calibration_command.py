@@ -16,7 +16,7 @@ from tisim.commands.calibrate import calibrate_command
 from tisim.errors import InputError
 from tisim.studies.calibration import calibrate, read_measurements
 
-# Factors in examples/calibration/truth.xml: one of latency and one of bandwidth a segment.
+# Factors in examples/calibration/truth.xml: latency and bandwidth of each segment.
 LATENCY_FACTORS, BANDWIDTH_FACTORS = [0.9, 2.2, 9], [0.45, 0.9, 0.94]
 
 
@@ -72,7 +72,7 @@ def test_factors_alone_reproduce_the_ping_pong(examples: Path, files: list[str])
     assert errors[len(errors) // 2] < 0.02
     assert errors[-1] < 0.06
     if len(files) != 1 or files == ["imb.txt"]:
-        # 187.5 MB/s for both directions, each message with the 5 % of its acknowledgements.
+        # 187.5 MB/s for both directions, each message with 5 % acknowledgements.
         assert decoded["contention"]["fraction"] == pytest.approx(0.75 / 1.05, abs=0.03)
 
 
@@ -119,7 +119,7 @@ def test_a_picture_of_no_format(examples: Path, tmp_path: Path) -> None:
     arguments = [examples / "imb.txt", "--platform", examples / "nominal.xml", "--plot"]
     with pytest.raises(InputError, match=r"no picture format of the name '\.txt'; use one of"):
         run(*arguments, tmp_path / "fit.txt", "-o", tmp_path / "found.xml")
-    assert not [*tmp_path.iterdir()]  # it is said before the work
+    assert not [*tmp_path.iterdir()]  # the error comes before the work
 
 
 def test_hosts_without_a_link_between_them(examples: Path) -> None:

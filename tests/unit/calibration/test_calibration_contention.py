@@ -1,4 +1,4 @@
-"""Concurrent messages of hosts and switches: told apart, written, and replayed."""
+"""Concurrent messages of hosts and switches: distinguished, written, and replayed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def written(
     waiting: bool = False,
     hosts: int = 4,
 ) -> Path:
-    """A file of `tisim benchmark`, with these rates relative to the bandwidth.
+    """Write a file of `tisim benchmark`, with these rates relative to the bandwidth.
 
     With `bimodal`, a third of the exchanges take twice as long; with `waiting`, all shifts but one
     of each size take longer.
@@ -182,7 +182,7 @@ def measured(
     delay: float = 0.0,
     fan_out: float | None = None,
 ) -> Measurements:
-    """What hosts named by letters measure: one string of them a switch.
+    """Write the measurements of hosts named by letters: one string per switch.
 
     Rates are relative to the bandwidth of one cable; messages between switches take `delay` longer.
     """
@@ -196,7 +196,7 @@ def measured(
         rows.append(f"{kind},{nbytes},{pairs},1,{seconds!r},{','.join(map(str, where))}")
 
     number = 0
-    for _ in range(3 * len(hosts)):  # every pair meets three times or so: the benchmark sees to it
+    for _ in range(3 * len(hosts)):  # the benchmark ensures that every pair meets about three times
         for one, other in zip(hosts, hosts[1:] + hosts[:1], strict=True):
             order = [one, other, *random.permutation([x for x in hosts if x not in (one, other)])]
             pairs = [*zip(order[::2], order[1::2], strict=False)]
@@ -235,7 +235,7 @@ def test_two_switches_and_their_trunk(tmp_path: Path) -> None:
     usual = near.links[0].bandwidth
     assert far.links[1].bandwidth == pytest.approx(0.5 * usual, rel=0.03)
     assert far.latency - near.latency == pytest.approx(1e-4, rel=0.1)
-    # The bottleneck of a shift is the trunk: no limiter, no warning that something is shared.
+    # The bottleneck of a shift is the trunk: no limiter, and no warning of a shared link.
     assert calibration.limiter is None
     assert not [text for text in calibration.warnings if "share" in text]
 
@@ -263,7 +263,7 @@ def test_latency_tells_switches_apart(tmp_path: Path) -> None:
 
 
 def test_a_slow_host_and_the_weight_of_its_cable(tmp_path: Path) -> None:
-    # Out of a host of usual bandwidth five messages take as long as five: the slow one has a fifth.
+    # Sent by a usual host, five messages take the time of five: the slow host has a fifth.
     calibration = calibrate(measured(tmp_path, ["abcdef"], cables={"c": 0.3}, fan_out=5.0))
     assert calibration.switches is not None
     assert calibration.switches.cables[2] == pytest.approx(0.3, rel=0.03)
@@ -276,7 +276,7 @@ def test_a_slow_host_and_the_weight_of_its_cable(tmp_path: Path) -> None:
     assert platform.config["network/weight-S"] == "0"
     slow, usual = platform.route("a", "c").links[1], platform.route("a", "b").links[1]
     assert slow.bandwidth == pytest.approx(0.3 * usual.bandwidth, rel=0.03)
-    # A cluster of another size has equal hosts, and its user is told.
+    # A cluster of another size has equal hosts, which a warning states.
     cluster = calibrate(calibration.measurements, nodes=64)
     assert cluster.platform.load().config.get("network/weight-S") is None
     assert [text for text in cluster.warnings if "6 hosts that measured are not alike" in text]
@@ -294,7 +294,7 @@ def test_equal_hosts_on_one_switch_are_a_cluster(tmp_path: Path) -> None:
 
 
 def test_everybody_meets_everybody_once(tmp_path: Path) -> None:
-    """The benchmark's tournament, compiled alone."""
+    """Compile the benchmark's tournament alone."""
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("no C compiler is installed")

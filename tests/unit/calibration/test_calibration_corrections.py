@@ -1,4 +1,4 @@
-"""Times that idling, bursts, and overheads beside a transfer have changed."""
+"""Times affected by idling, bursts, and overheads that overlap a transfer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SLOWER = (0.75, 1.0, 1.3)
 
 
 def rows(effect: tuple[float, float, float] = SLOWER, seed: int = 1) -> pd.DataFrame:
-    """Ping-pongs, and receives of each size in a row after sleeps of one length."""
+    """Ping-pongs, and receives of each size after sleeps of the same length."""
     chance = np.random.default_rng(seed)
     parts = []
     for size in SIZES:
@@ -39,7 +39,7 @@ def rows(effect: tuple[float, float, float] = SLOWER, seed: int = 1) -> pd.DataF
 
 
 def receive_times(frame: pd.DataFrame) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The calibrated times of MPI_Recv at `SIZES`, relative to the true ones; all warnings."""
+    """Return the calibrated times of MPI_Recv at `SIZES`, relative to the true ones; warnings."""
     calibration = calibrate(Measurements(frame), bandwidth=125e6, latency=15e-6)
     assert calibration.overheads.recv is not None
     sizes = SIZES.astype(float)
@@ -84,7 +84,7 @@ def test_idle_times_come_from_the_starts_of_calls(tmp_path: Path) -> None:
 
 
 CABLE_BANDWIDTH, STARTUP = 1e7, 60e-6
-#: Two hosts with a link of their own, and two that only zones know how to reach.
+#: Two hosts with their own link, and two that only zones connect.
 LINKS = """<platform version="4.1"><zone id="z" routing="Full">
 <host id="a" speed="1Gf"/><host id="b" speed="1Gf"/>
 <link id="cable" bandwidth="10MBps" latency="20us" sharing_policy="SPLITDUPLEX"/>
@@ -98,13 +98,13 @@ PEERS = """<platform version="4.1"><zone id="z" routing="Vivaldi">
 
 
 def measured_with(burst: float, *, streams: bool = True) -> Measurements:
-    """What a token bucket gives, noiseless."""
+    """Return noiseless measurements of a token bucket."""
     rows = []
     for size in np.unique(np.geomspace(1, 1e6, 80).astype(int)).tolist():
         if 1000 < size < 3000:
-            continue  # the third ping-pong in a row finds some bytes left
+            continue  # the third consecutive ping-pong finds some bytes left
         wire = (size + 16) / CABLE_BANDWIDTH
-        # A ping-pong that goes on: no more than the bandwidth in each direction.
+        # A continuing ping-pong: at most the bandwidth in each direction.
         one_way = max(STARTUP + max(wire - burst / CABLE_BANDWIDTH, 0.0), wire / 2)
         for _ in range(8):
             rows.append(("pingpong", size, one_way))
@@ -144,13 +144,13 @@ def test_a_burst_is_found_and_the_ping_pong_met() -> None:
     assert calibration.failing().empty, calibration.failing()
     properties = calibration.platform.load().links[0]
     assert properties is not None
-    # The loopbacks have none.
+    # The loopbacks have no burst.
     bursts = set(calibration.platform.load().resources.link_burst.tolist())
     assert bursts == {0, round(calibration.burst)}
 
 
 def test_sets_of_parameters_know_of_spent_bursts() -> None:
-    """Repetitions that do not differ: each set simulates the ping-pong as the calibration does."""
+    """Repetitions are equal: each set simulates the ping-pong like the calibration."""
     calibration = found(4500)
     names = ("smpi/lat-factor", "smpi/bw-factor")
     expected = [Config(calibration.config)[name] for name in names]
@@ -219,7 +219,7 @@ def measured(**calls: object) -> Measurements:
 
 def test_the_interval_of_a_median_lies_between_order_statistics() -> None:
     assert median_half_width(np.ones(4)) == np.inf
-    # All of five times are the 94 % interval.
+    # For five times, the interval of all is the 94 % interval.
     assert median_half_width(np.arange(8.0, 13.0)) == pytest.approx(0.2)
     assert median_half_width(np.ones(6)) == 0
     # The 6th and the 15th of 20 times enclose the median with a probability of 95.9 %.
@@ -250,7 +250,7 @@ def test_overheads_beyond_the_ping_pong_give_way() -> None:
     assert max(factor.bandwidth for factor in calibration.factors) <= 1
     assert min(factor.latency for factor in calibration.factors) > 0
     assert any("do not fit into the ping-pong" in warning for warning in calibration.warnings)
-    # MPI_Send, timed in the ping-pong, is believed more.
+    # MPI_Send, timed in the ping-pong, has the larger weight.
     assert calibration.overheads.sender is not None
     assert calibration.overheads.sender.seconds(np.array([100.0]))[0] == pytest.approx(
         1e-6, rel=0.05
@@ -258,7 +258,7 @@ def test_overheads_beyond_the_ping_pong_give_way() -> None:
 
 
 def test_overheads_that_overlap_leave_the_bandwidth_alone() -> None:
-    """The sender copies while the network carries: both grow with the size, the sum does not."""
+    """The sender copies while the network transfers: both grow with the size, the sum does not."""
     calibration = calibrate(
         measured(
             pingpong=lambda size: 10e-6 + size / BANDWIDTH,
@@ -310,7 +310,7 @@ def test_streams_of_some_sizes_leave_the_others_alone() -> None:
 
 
 def test_what_a_byte_takes_in_a_single_message_alone_keeps_no_link_busy(tmp_path: Path) -> None:
-    """A card hands bytes on with 10 ns each, while the link already carries the next message."""
+    """A card forwards bytes at 10 ns each, while the link already carries the next message."""
     calls = {
         "pingpong": lambda size: 10e-6 + 10e-9 * size + size / BANDWIDTH,
         "stream": lambda size: (size + 16) / BANDWIDTH,
@@ -345,7 +345,7 @@ def test_a_size_that_is_known_well_divides_its_segment() -> None:
     assert calibration.failing().empty
     assert calibration.to_dict()["failing_sizes"] == []
     assert any(segment.piece for segment in calibration.transfer.segments)
-    # A piece is no change of the protocol.
+    # A piece is not a protocol change.
     assert not calibration.changes
 
 
@@ -370,7 +370,7 @@ SHARED_MEMORY = """0 send 1 7 300
 def test_a_send_that_waits_until_the_receiver_calls_mpi(tmp_path: Path) -> None:
     """Open MPI within a node: above 256 bytes any call of the receiver ends MPI_Send.
 
-    So a program runs whose rank 0 sends what rank 1 receives later, waiting for something else.
+    A program thus completes if rank 0 sends a message that rank 1 receives after another wait.
     """
 
     def one_way(size: float) -> float:
@@ -392,7 +392,7 @@ def test_a_send_that_waits_until_the_receiver_calls_mpi(tmp_path: Path) -> None:
     assert thresholds.evidence == (
         "MPI_Send waits for the receiver above 4096 bytes, and above 256 until it calls MPI"
     )
-    # What a sender pays above 256 bytes has no message back in it.
+    # The sender's overhead above 256 bytes does not include the message back.
     sender = calibration.overheads.sender
     assert sender is not None
     assert sender.seconds(np.array([100.0, 1000.0])) == pytest.approx([0.1e-6, 0.3e-6], rel=0.1)

@@ -1,4 +1,4 @@
-"""Instructions a second: of timed computations, of regions, and of ranks side by side."""
+"""Instructions/s: of timed computations, of regions, and of concurrent ranks."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_one_rate_that_does_not_fit() -> None:
 
 
 def test_the_rate_of_a_working_set() -> None:
-    """In two caches and out of them; between measured sizes the larger, slower one counts."""
+    """In two caches and beyond; between measured sizes the larger, slower one applies."""
     sets = np.repeat([2.0**p for p in range(10, 26)], 5)
     speed = np.where(sets <= 2**15, 4e9, np.where(sets <= 2**21, 3e9, 1.5e9))
     noise = np.exp(0.02 * np.random.default_rng(1).standard_normal(len(sets)))
@@ -179,7 +179,7 @@ def test_hosts_of_different_speed(tmp_path: Path) -> None:
 
 INSTRUCTIONS = "register, instructions of code compiled by tisim cc"
 TIME = "time, seconds of processor time times 1e+09"
-# A region at 2 instructions/ns, one at 0.5, and one that computes in libraries alone.
+# Regions with 2 and 0.5 instructions/ns, and one that computes only in libraries.
 BODY = "{0} init\n{0} compute {1}\n{0} barrier\n{0} compute {2}\n{0} bcast 8 0 1\n{3}{0} finalize\n"
 
 
@@ -208,7 +208,7 @@ def traces(tmp_path: Path) -> dict[str, Path]:
 
 
 def test_regions_have_speeds_of_their_own(traces: dict[str, Path], tmp_path: Path) -> None:
-    """One rate would give (8000 + 600) instructions 6.88 us, of two that differ each way."""
+    """A single rate would give 6.88 us for (8000 + 600) instructions; the two rates differ."""
     rates = measure_regions(traces["counted"], [traces["timed"]])
     first = rates.regions[Region("init", "barrier")]
     assert first.volume / first.seconds == pytest.approx(2e9)
@@ -233,7 +233,7 @@ def test_of_several_timed_runs_the_median_counts(traces: dict[str, Path]) -> Non
 def test_calls_in_another_order_are_found_by_their_paths(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As where a rank takes messages as they come: the mean time of a visit counts."""
+    """A rank may receive messages in order of arrival: the mean time of a visit applies."""
 
     def body(*volumes: int, rest: int) -> dict[int, str]:
         calls = ("barrier", "bcast 8 0 1") * 2
@@ -252,7 +252,7 @@ def test_calls_in_another_order_are_found_by_their_paths(
     rates = measure_regions(counted, [timed]).regions
     assert rates[Region("one", "two")].seconds == pytest.approx(210e-9)
     assert rates[Region("two", "one")].seconds == pytest.approx(60e-9)
-    # What a region took that the counted trace does not have.
+    # Time of the timed run in a region that only the timed trace visits.
     assert rates[Region("one", "finalize")].seconds == pytest.approx(70e-9)
     with_paths = False
     with pytest.raises(InputError, match="call 5 of rank 0 is bcast, and finalize in the counted"):
@@ -274,7 +274,7 @@ def test_regions_that_were_not_measured_have_the_rate_of_all(
 def test_a_region_has_the_rate_of_the_input_that_visits_it_alike(
     traces: dict[str, Path], tmp_path: Path
 ) -> None:
-    """The first region has 8,000 instructions a visit, as in `near`; the second 600, as before."""
+    """The first region has 8,000 instructions per visit, as in `near`; the second 600, as ever."""
     ranks = {rank: BODY.format(rank, 7000, 9000, "") for rank in (0, 1)}
     near = packed(tmp_path / "near.tit", INSTRUCTIONS, ranks)
     ranks = {rank: BODY.format(rank, 14000, 9000, "") for rank in (0, 1)}
@@ -328,7 +328,7 @@ def test_a_share_of_the_data_is_from_0_to_1(
 
 
 def test_cold_caches_count_where_another_input_has_visits_alike(tmp_path: Path) -> None:
-    """Rates are those of `alike`; `larger` is past the caches itself."""
+    """Rates are those of `alike`; `larger` itself exceeds the caches."""
 
     def trace(name: str, counter: str, volume: int) -> Path:
         return packed(tmp_path / name, counter, {0: f"0 init\n0 compute {volume}\n0 finalize\n"})
@@ -346,7 +346,7 @@ def test_cold_caches_count_where_another_input_has_visits_alike(tmp_path: Path) 
 def test_what_a_brief_region_has_beyond_its_measured_volume_has_the_rate_of_all(
     tmp_path: Path,
 ) -> None:
-    """A rate of few instructions, of a first visit say, is not that of millions."""
+    """A rate of few instructions, such as a first visit, does not apply to millions."""
     counted = packed(
         tmp_path / "counted.tit", INSTRUCTIONS, {0: BODY.format(0, 1_000_000, 100, "")}
     )
@@ -434,8 +434,8 @@ def platform_of(directory: Path, properties: str) -> Platform:
     ("properties", "ends"),
     [
         ("", [1.0, 1.5, 2.0, 0.5]),
-        # All cores of a host together at 3 Gflop/s: three at 1 Gflop/s each for 2 s, two at 1.5 for
-        # 2/3 s, the last at the speed of its core.
+        # All cores of a host share 3 Gflop/s: three at 1 Gflop/s each for 2 s, two at 1.5 for 2/3
+        # s, the last at the speed of its core.
         (MEMORY, [2.0, 2.0 + 2 / 3, 2.0 + 2 / 3 + 0.5, 0.5]),
     ],
     ids=["alone", "shared"],

@@ -1,4 +1,4 @@
-"""The bandwidths of a disk from results of fio and IOR."""
+"""Bandwidths of a disk from results of fio and IOR."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Job = dict[str, object]
 
 
 def job(read: float = 0, write: float = 0, *, group: int = 0, **options: str) -> Job:
-    """A job as fio 3 writes it, of one second, at these bandwidths in bytes/s."""
+    """Return a job as written by fio 3, of one second, with these bandwidths in bytes/s."""
 
     def moved(bandwidth: float) -> dict[str, float]:
         return {"io_bytes": bandwidth, "bw_bytes": bandwidth, "runtime": 1000 if bandwidth else 0}
@@ -130,7 +130,7 @@ Summary of all tests:
 Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev   Max(OPs)
 write        1100.00    1000.00    1050.00      50.00    1100.00
 """  # noqa: E501
-# IOR 3.0 to 3.2 had other columns.
+# IOR 3.0 to 3.2 printed other columns.
 OLD_IOR_TEXT = """IOR-3.0.1: MPI Coordinated Test of Parallel I/O
 Command line used: ./ior -B
 access    bw(MiB/s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter
@@ -141,7 +141,7 @@ read      400.00     65536      256.00     0.000020   0.064      0.000010   0.06
 
 
 def ior_json(*rows: tuple[str, float], command: str = "ior -w -r", fsync: int = 0) -> str:
-    """What IOR 4 writes: the results of each repetition in a list of their own."""
+    """Return the output of IOR 4: a list of results per repetition."""
     results = [
         [{"access": access, "bwMiB": rate, "blockKiB": 65536.0, "xferKiB": 1024.0}]
         for access, rate in rows
@@ -160,7 +160,7 @@ def test_bandwidths_of_what_ior_prints(tmp_path: Path) -> None:
         ("read", "1M", 2),
         ("write", "1M", 2),
     ]
-    # The fsync of -e is for what is written; what is read may be in memory.
+    # The fsync of -e applies to writes; reads may come from memory.
     assert len(calibration.remarks) == 2
     assert all(
         "'/scratch/file' reads without direct I/O" in remark for remark in calibration.remarks

@@ -1,4 +1,4 @@
-"""Lines, segments, thresholds, overheads, factors and contention, each on its own."""
+"""Lines, segments, thresholds, overheads, factors and contention, each alone."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_given_breakpoints_are_taken_as_they_are() -> None:
 
 
 def test_a_hint_is_taken_where_the_curve_shows_it_faintly() -> None:
-    """A jump of 4 % under a noise of 3 %: half as much evidence, and none where nothing is."""
+    """A jump of 4 % with a noise of 3 %: half the evidence suffices, but no jump is invented."""
     x = sizes(100)
     alone = hinted = wrong = 0
     for seed in range(30):

@@ -1,4 +1,4 @@
-"""What the MPI library decides: it is measured, written into the platform, and replayed."""
+"""Decisions of the MPI library: measured, written into the platform, and replayed."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ IN_ORDER = {
     "network/crosstraffic": "no",
     "network/send-buffer": "180000",
 }
-#: The same, where short messages take 20 us there and back, as in `measured`.
+#: The same, with a round trip of 20 us for short messages, as in `measured`.
 MEASURED = {**IN_ORDER, "tisim/jitter-barrier": "8.01e-05"}
 NBYTES = 1 << 15
-DELAY = 2e-3  # of a network whose latency is long beside its bandwidth
+DELAY = 2e-3  # of a network with a long latency relative to its bandwidth
 
 
 def measured(folder: Path, *, first: float, library: str = OPEN_MPI) -> Path:
-    """A file of `tisim benchmark`; the first of 8 messages is there after `first` of 2 ms."""
+    """Write a file of `tisim benchmark`; the first of 8 messages arrives after `first` of 2 ms."""
     file = written(folder, shift=1.0)
     rows = [
         f"arrival,{NBYTES},1,1,{seconds},a,b,pair,{messages}\n"
@@ -91,7 +91,7 @@ def test_receivers_of_mpich_acknowledge_what_they_have_read() -> None:
 def test_control_messages_of_a_rendezvous_take_their_own_time(
     tmp_path: Path, library: str, trips: int
 ) -> None:
-    """A rendezvous takes 3 or 5 latencies, of which the body takes one."""
+    """A rendezvous takes 3 or 5 latencies, one of them for the body."""
     file = measured(tmp_path, first=0.1, library=library)
     is_timed = ("pingpong", "idle_pingpong", "stream")
     lines = [line for line in file.read_text().splitlines() if not line.startswith(is_timed)]
@@ -122,7 +122,7 @@ def test_a_calibrated_platform_has_what_was_measured(tmp_path: Path) -> None:
     assert calibration.to_dict()["options"] == expected
     platform = Platform.load(tmp_path / "p.xml")
     assert expected.items() <= platform.config.items()
-    # SimGrid ends at options that it does not know.
+    # SimGrid rejects options that it does not know.
     config = (tmp_path / "p.xml").read_text().partition("</config>")[0]
     assert not [name for name in expected if name in config]
 
@@ -162,7 +162,7 @@ def test_tests_and_probes_cost_what_was_measured(tmp_path: Path) -> None:
 def test_work_in_memory_costs_what_the_nearest_size_does(tmp_path: Path) -> None:
     path = measured(tmp_path, first=0.2, library=OPEN_MPI)
     rows = ("copy,100,1,1,1e-7", "copy,100,1,1,3e-7", "copy,100,1,1,9", "copy,10000,1,1,1e-5")
-    rows += ("copy,0,1,1,1e-7", "combine,0,1,1,1e-7")  # nothing takes no time a byte
+    rows += ("copy,0,1,1,1e-7", "combine,0,1,1,1e-7")  # no bytes: no time per byte
     rest = ",a,b,pair,1"
     path.write_text(path.read_text().rstrip() + "\n" + "\n".join(row + rest for row in rows))
     calibrate(read_measurements([path])).platform.write(tmp_path / "p.xml")
@@ -182,7 +182,7 @@ def test_measurements_of_two_libraries_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_replay_uses_them_below_the_command_line(tisim: CommandLine) -> None:
-    """Two messages in order: the first receive ends earlier than when they share the link."""
+    """Two messages in order: the first receive ends earlier than if they shared the link."""
     trace = tisim.trace(
         "init; Isend 1 0 1000000; Isend 1 0 1000000; waitall; finalize",
         "init; recv 0 0 1000000; compute 1e9; recv 0 0 1000000; finalize",

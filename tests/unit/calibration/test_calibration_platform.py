@@ -1,4 +1,4 @@
-"""Calibrated numbers in a platform file, warnings about them, the report and the picture."""
+"""Calibrated values in a platform file, warnings about them, the report and the picture."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ LATENCY, BANDWIDTH = 1e-6, 8e9
 
 
 def with_local(folder: Path, extra: float = 0.0) -> Path:
-    """A file of `tisim benchmark` that has ping-pongs between two ranks of host a, too."""
+    """Write a file of `tisim benchmark` that includes ping-pongs between two ranks of host a."""
     file = written(folder, shift=1)
     rows = []
     for nbytes in np.unique(np.geomspace(1, 1e6, 30).astype(int)).tolist():
@@ -185,13 +185,13 @@ def test_the_loopback_is_fitted_and_written(tmp_path: Path) -> None:
     assert found.loopback is not None
     assert found.loopback.bandwidth == pytest.approx(BANDWIDTH, rel=0.05)
     assert found.loopback.error < 0.05
-    # The factors between hosts are the same without the loopback.
+    # The factors between hosts do not depend on the loopback.
     (tmp_path / "other").mkdir()
     other = found_in(written(tmp_path / "other", shift=1))
     assert found.factors == other.factors
     assert other.loopback is None
     assert other.to_dict()["loopback"] is None
-    # What a rank sends itself does not take its cable, measured or not.
+    # A rank's messages to itself do not use its cable, whether the loopback was measured or not.
     others = other.platform.load().route("host-1", "host-1").links
     assert [link.bandwidth for link in others] == [NetworkModel().loopback_bandwidth]
     found.platform.write(tmp_path / "c.xml")

@@ -1,4 +1,4 @@
-"""Measurement files: every format, recognised by content, and what is wrong with damaged ones."""
+"""Measurement files: every format, recognised by content, and errors of damaged files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the simulator makes of calibrated parameters, and of other people's measurements."""
+"""Simulation with calibrated parameters, and calibration from published measurements."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def overheads(truth: Truth, table: np.ndarray) -> str:
 
 
 def settings(truth: Truth) -> dict[str, str]:
-    """The configuration that a truth stands for."""
+    """Return the configuration of a truth."""
     bounds = [0, *(truth.breaks + ENVELOPE)]
     pairs = list(zip(bounds, truth.factors.tolist(), strict=True))
     return {
@@ -128,7 +128,7 @@ def test_a_limiter_holds_both_directions_and_not_one() -> None:
     one = simulate_rate(platform, NOMINAL_HOSTS, 1 << 26, 1, {"smpi/bw-factor": "0:1"})
     both = simulate_rate(platform, NOMINAL_HOSTS, 1 << 26, 2, {"smpi/bw-factor": "0:1"})
     assert one == pytest.approx(1e8, rel=1e-3)
-    # Each message also loads the limiter with the 5 % of its acknowledgements.
+    # Each message also loads the limiter with 5 % acknowledgements.
     assert both == pytest.approx(1.5e8 / 1.05, rel=1e-3)
 
 
@@ -141,7 +141,7 @@ needs_measurements = pytest.mark.skipif(
     not GRAPHENE or not GRIFFON.exists(),
     reason=f"the measurements are not in {SHARED}; set TISIM_SHARED to the directory above them",
 )
-# Protocol changes that those who measured read off by eye.
+# Protocol changes that the authors of the measurements identified by eye.
 PROTOCOLS = [1420, 32768, 65536, 270000]
 
 
@@ -157,7 +157,7 @@ def griffon() -> Calibration:
 
 
 def median_errors(errors: pd.DataFrame, operation: str, edges: list[int]) -> list[float]:
-    """Median over the sizes in each segment of the relative error of the median at each size."""
+    """Median over the sizes of each segment of the relative error of the median at each size."""
     own = errors[errors["operation"] == operation]
     segment = np.searchsorted(edges, own["bytes"].to_numpy(), side="left")
     return own["error"].abs().groupby(segment).median().tolist()
@@ -189,7 +189,7 @@ def test_the_protocol_changes_are_found(graphene: Calibration) -> None:
 @needs_measurements
 def test_every_breakpoint_is_explained(graphene: Calibration) -> None:
     assert all(change.explanation for change in graphene.changes)
-    # The extra ones: steps of a TCP segment of 1448 bytes each, and the socket buffer.
+    # The additional ones: steps of TCP segments of 1448 bytes, and the socket buffer.
     extra = [c for c in graphene.changes if np.abs(c.above / np.array(PROTOCOLS) - 1).min() > 0.15]
     assert {change.above for change in extra} <= {2756, 4001, 5647, 6546}
 
@@ -228,8 +228,8 @@ def test_the_simulated_receive_is_the_measured_one(graphene: Calibration, by_eye
     fit = graphene.overheads.recv
     assert fit is not None
     edges = PROTOCOLS if by_eye else list(fit.breakpoints)
-    # The receive of a rendezvous has no parameter of its own. It takes as long as the transfer, and
-    # that is fitted to the ping-pong, from which receives that were timed alone differ by 6 %.
+    # The receive of a rendezvous has no parameter of its own. It takes as long as the transfer,
+    # which is fitted to the ping-pong; receives that were timed alone differ from it by 6 %.
     errors = graphene.errors()
     assert graphene.overheads.thresholds is not None
     overheads = errors[errors["bytes"] < graphene.overheads.thresholds.detached]
@@ -239,7 +239,7 @@ def test_the_simulated_receive_is_the_measured_one(graphene: Calibration, by_eye
 
 @needs_measurements
 def test_receives_depend_on_the_idle_time_before_them() -> None:
-    """Why: no line is near the receives as they stand, whose level the idle time decides."""
+    """No line fits the uncorrected receives, whose level depends on the idle time."""
     frame = read_measurements(GRAPHENE).frame
     small = frame[(frame["operation"] == "recv") & (frame["bytes"] <= 1420)]
     after = small.groupby(pd.cut(small["idle"], [0, 2.2e-4, 8e-4, 1]), observed=True)["seconds"]
@@ -257,7 +257,7 @@ def test_griffon(griffon: Calibration) -> None:
 
 @needs_measurements
 def test_the_parameters_of_2014_predict_another_ping_pong(graphene: Calibration) -> None:
-    """The numbers that docs/calibration.md shows beside the calibrated ones."""
+    """The values that docs/calibration.md shows next to the calibrated ones."""
     platform = tisim.Platform.load(ROOT / "platforms" / "graphene.xml")
     hosts = (platform.hosts[0].name, platform.hosts[1].name)
     errors = graphene.errors()

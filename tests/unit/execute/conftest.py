@@ -1,4 +1,4 @@
-"""What the tests of executions share."""
+"""Shared fixtures of the tests of executions."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Executions make their files in the directory of the test."""
+    """Run executions, which create files, in the directory of the test."""
     monkeypatch.chdir(tmp_path)

@@ -11,7 +11,7 @@ from tisim.traces import Kind, Trace
 from tisim.traces.script import name_of_instruction, write_scripts
 
 MAGIC = b"tisim script\n"
-NUMBERED = 8  # a flag: requests are given by their numbers
+NUMBERED = 8  # a flag: requests are identified by their numbers
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,11 @@ class Instruction:
 
     @property
     def in_bytes(self) -> Instruction:
-        """The same call, whatever its types and its line."""
+        """The same call, independent of its types and its line."""
         if self.kind not in (Kind.COLLECTIVE, Kind.ICOLLECTIVE):
             return replace(self, line=0)
         ranks, root, sent, received, send_width, receive_width, *vectors = self.numbers
-        # Where there is one vector, both widths are those of its type or its line's other count.
+        # With a single vector, both widths are those of its type or of the line's other count.
         width = receive_width if self.name.lstrip("i") != "scatterv" else send_width
         first = vectors[:ranks] if len(vectors) == 2 * ranks else []
         rest = vectors[len(first) :]
@@ -108,7 +108,7 @@ def read_script(file: Path, ranks: int, rank: int) -> Iterator[Instruction]:
 
 
 def scripts_of(trace: Trace, directory: Path) -> list[list[Instruction]]:
-    """The instructions of each rank."""
+    """Return the instructions of each rank."""
     directory.mkdir(exist_ok=True)
     write_scripts(trace, directory)
     return [
@@ -118,10 +118,10 @@ def scripts_of(trace: Trace, directory: Path) -> list[list[Instruction]]:
 
 
 def named_by_making(instructions: list[Instruction]) -> list[Instruction]:
-    """The same with each request named by how many were made before it.
+    """Return the instructions with each request named by the number of previous requests.
 
-    A trace does not say when a persistent request is freed, so that a recorder of its execution
-    may find other numbers free.
+    A trace does not state when a persistent request is freed, so that a recorder of its execution
+    may reuse other numbers.
     """
     made: dict[int, int] = {}
     count = 0
@@ -139,7 +139,7 @@ def named_by_making(instructions: list[Instruction]) -> list[Instruction]:
 
 
 def without_idup_messages(instructions: list[Instruction]) -> list[Instruction]:
-    """The same without what a recorder writes behind a comm_idup: an ibcast, its number, a wait."""
+    """Remove what a recorder writes after a comm_idup: an ibcast, its number, a wait."""
     found: list[Instruction] = []
     rest = iter(instructions)
     for one in rest:
@@ -154,7 +154,7 @@ def calls_of(
     directory: Path,
     change: Callable[[list[Instruction]], list[Instruction]] = list,
 ) -> list[list[Instruction]]:
-    """The calls of each rank, whatever their types and lines, without computations."""
+    """Return the calls of each rank, independent of types and lines, without computations."""
     return [
         named_by_making(
             change(

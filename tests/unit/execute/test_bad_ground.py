@@ -1,4 +1,4 @@
-"""Executions that cannot begin, that hang, or that are killed."""
+"""Executions that cannot start, that hang, or that are killed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def wait_until_all_ranks_run(directory: Path) -> None:
-    """Rank 0 opens the results before the other ranks need to be there; it writes this later."""
+    """Wait for output that rank 0 writes only after all ranks have started."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
         if any("memory" in file.read_text() for file in directory.glob(".tisim-execute-*/results")):
@@ -171,7 +171,7 @@ def test_print_source(tmp_path: Path) -> None:
     assert len([*(tmp_path / "source" / "scripts").iterdir()]) == 4
 
 
-# Seconds that something may take on a loaded machine.
+# Timeout in seconds on a loaded machine.
 _PATIENCE = 120
 
 
@@ -213,7 +213,7 @@ def test_a_launcher_ends_with_a_command_that_is_killed(
 def test_ranks_that_do_not_end_when_all_is_executed_are_stopped(
     one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As MPICH's in MPI_Finalize, over UCX and TCP."""
+    """Like MPICH's ranks in MPI_Finalize, over UCX and TCP."""
     launcher = tmp_path / "launch"
     launcher.write_text(f'#!/bin/sh\n{one_mpi.run} -n 4 "$@"\nexec sleep 600\n')
     launcher.chmod(0o755)
@@ -225,7 +225,7 @@ def test_ranks_that_do_not_end_when_all_is_executed_are_stopped(
 
 
 def _runs(stat: Path) -> bool:
-    """True if a process is there and is not a zombie that nobody has waited for."""
+    """Return whether a process exists and is not a zombie."""
     try:
         return stat.read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What a trace says is what is called: recording an execution gives the trace back."""
+"""The calls are those of the trace: recording an execution reproduces the trace."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tisim.studies.execute.execution import print_source
 from tisim.traces import Kind, Trace, check
 
 PROGRAMS = campaign(2, 20)
-# All that a trace can say and recorders do not write in its place, on four ranks.
+# Everything that a trace can contain and recorders do not replace, on four ranks.
 EVERYTHING = """\
 init
 comm_split 0 1 COLOUR RANK
@@ -161,7 +161,7 @@ finalize
 
 
 def write_everything(directory: Path) -> Path:
-    """The program of each rank in one file; rank 0 of communicator 1 gets a message from both."""
+    """Write the programs of all ranks to one file; rank 0 of communicator 1 receives from both."""
     lines = []
     for rank in range(4):
         words = {
@@ -188,7 +188,7 @@ def write_everything(directory: Path) -> Path:
 def test_everything_is_executed(mpi: Mpi, tmp_path: Path) -> None:
     trace = Trace.open(write_everything(tmp_path))
     assert check(trace).errors == 0, str(check(trace))
-    # Ordinary sends and waits of the legacy dialect are in other tests.
+    # Ordinary sends and waits of the legacy dialect are tested elsewhere.
     named = {call.name for calls in calls_of(trace, tmp_path / "scripts") for call in calls}
     others = {"collective", "icollective", "end", "nop", "custom", "compute"}
     others |= {"send", "ssend", "wait_last", "test_last", "recv_half", "threads"}
@@ -201,7 +201,7 @@ def test_everything_is_executed(mpi: Mpi, tmp_path: Path) -> None:
 
 
 def test_requests_that_are_all_persistent(one_mpi: Mpi, tmp_path: Path) -> None:
-    """Their first start makes the table of pending requests, and later ones enlarge it."""
+    """Their first start creates the table of pending requests, and later ones enlarge it."""
     lines = []
     for rank, peer in ((0, 1), (1, 0)):
         lines += [f"{rank} init"]
@@ -234,7 +234,7 @@ def test_recording_an_execution(one_mpi: Mpi, tmp_path: Path) -> None:
         arguments = (str(room / "scripts"), "repeat=1", "warm_up=0", "compute=none")
         recorded = Recorder(one_mpi, room).record(program, *arguments, ranks=ranks)
         assert "repetition 0" in recorded.run.stdout
-        # A comm_idup is recorded with its messages, which the trace has once already.
+        # A comm_idup is recorded with its messages, which the trace contains already.
         found = calls_of(Trace.open(recorded.file), room / "found", without_idup_messages)
         wanted = calls_of(trace, room / "wanted")
         for rank in range(ranks):

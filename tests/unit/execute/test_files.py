@@ -1,4 +1,4 @@
-"""Executing what traces do with files: recording an execution gives the trace back."""
+"""Execution of file accesses: recording an execution reproduces the trace."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _write(directory: Path, program: str, ranks: int = 2) -> Trace:
 def _recorded(
     trace: Trace, directory: Path, mpi: Mpi, io: str, monkeypatch: pytest.MonkeyPatch
 ) -> Sequence[Sequence[str]]:
-    """The calls of each rank of an execution that is recorded, without what is not the trace's."""
+    """Return the calls of each rank of a recorded execution, without the executor's own."""
     print_source(directory / "source", trace, files=True)
     program = directory / "tisim_execute"
     sources = [*map(str, (directory / "source").glob("*.c"))]
@@ -139,7 +139,7 @@ def test_recording_an_execution_of_posix(
 ) -> None:
     trace = _write(tmp_path, POSIX)
     for calls in _recorded(trace, tmp_path, one_mpi, "posix", monkeypatch):
-        # The executor reads its script and writes its results by the same functions.
+        # The executor reads its script and writes its results with the same functions.
         first = next(at for at, call in enumerate(calls) if call.startswith("mkdir"))
         last = next(at for at, call in enumerate(calls) if call.startswith("unlink"))
         handle = next(call.split()[1] for call in calls[first:] if call.startswith("open "))

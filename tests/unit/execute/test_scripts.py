@@ -1,4 +1,4 @@
-"""Scripts say what traces say."""
+"""Scripts are equivalent to their traces."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tisim.errors import InputError
 from tisim.studies.execute import execute
 from tisim.traces import Kind, Trace, pack
 
-# Two ranks, each of which is alone in communicator 1.
+# Two ranks, each alone in communicator 1.
 SPLIT = "1 comm_split 0 1 1 0\n0 comm_split 0 1 0 0\n"
 
 
@@ -97,7 +97,7 @@ def test_what_cannot_be_executed(text: str, message: str, tmp_path: Path) -> Non
         scripts_of(open_text(tmp_path, text), tmp_path / "scripts")
 
 
-# MPICH's ranks spin: on machines with few cores many of them take minutes.
+# MPICH's ranks spin: with few cores, many ranks take minutes.
 
 FEW_RANKS = ["lu.S.4", "dt.S.BH"]
 MANY_RANKS = ["cg.S.16", "is.S.16", "ep.S.16", "ft.S.16", "mg.S.16"]

@@ -1,4 +1,4 @@
-"""Measured data of GPUs, which are not part of the checkout."""
+"""Measured GPU data, which are not part of the checkout."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 @pytest.fixture
 def gpu_data(root: Path) -> Path:
-    """``$TISIM_GPU_DATA``, or ``shared/ai`` beside the checkout or beside its parent."""
+    """``$TISIM_GPU_DATA``, or ``shared/ai`` next to the checkout or to its parent."""
     named = os.environ.get("TISIM_GPU_DATA")
     places = [Path(named)] if named else [up / "shared" / "ai" for up in list(root.parents)[:2]]
     for place in places:

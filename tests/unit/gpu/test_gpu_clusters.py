@@ -1,4 +1,4 @@
-"""Platforms of GPUs, and the table of nccl-tests on them."""
+"""GPU platforms, and the table of nccl-tests for them."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_the_command_writes_a_platform_on_which_mpi_programs_replay(tisim: Comma
     assert tisim.replay(RING, platform=str(file)).status == 0
     words = ("platform", "new", "gpu-cluster", "--nodes", "2", "--force", "-o", str(file))
     assert tisim(*words, "--gpu", "a100", "--no-gpudirect").status == 0
-    # Two GPUs send and two interfaces receive on 24 GB/s to the CPU.
+    # Two GPUs send and two interfaces receive over the 24 GB/s to the CPU.
     assert machine_of(Platform.load(file)).nic_rate == 6e9
     assert replace(machine("a100"), nics=1).without_gpudirect().nic_rate == 12e9
     assert machine("gb200").without_gpudirect() == machine("gb200")
@@ -132,8 +132,8 @@ def share(made: Machine, operation: str, oversubscription: float) -> float:
 
 def test_oversubscribed_switches_slow_those_operations_that_cross_them() -> None:
     made = replace(machine("h100", 8), fabric="fat-tree")
-    # 4 nodes a switch, of which in a ring one sends over the cables, in an all-to-all all send 4 of
-    # 7 parts.
+    # 4 nodes per switch: in a ring one of them sends over the cables; in an all-to-all all send 4
+    # of 7 parts.
     assert share(made, "all_reduce", 4) == 1
     assert share(made, "all_reduce", 8) == pytest.approx(0.5)
     assert share(made, "alltoall", 1) == 1

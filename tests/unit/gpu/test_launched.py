@@ -1,4 +1,4 @@
-"""Ranks of a trace that launch blocks of a graph: what a calculation by hand gives."""
+"""Ranks of a trace that launch blocks of a graph, compared with calculations by hand."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ end
 
 
 def finishes(folder: Path, graph: str, *ranks: str, **options: object) -> list[float]:
-    """When each of two ranks finishes on the machine."""
+    """Return the finish times of two ranks on the machine."""
     return [float(each) for each in finished(folder, graph, *ranks, **options).column("finish")]
 
 
@@ -71,10 +71,10 @@ def test_a_kernel_runs_while_its_rank_waits_for_a_message(tmp_path: Path) -> Non
     send = "sleep 1e-3\nsend 0 0 1000"
     alone = finishes(tmp_path, GRAPH, "recv 1 0 1000", send)[0]
     assert 1e-3 < alone < 1.1e-3
-    # The host thread waits for the message and then for the kernel, which began before it came.
+    # The host thread waits for the message and then for the kernel, which began before it arrived.
     own = "launch kernel\nrecv 1 0 1000\nlaunch wait"
     assert finishes(tmp_path, GRAPH, own, send)[0] == pytest.approx(LAUNCH + 2e-3, abs=2e-9)
-    # A rank waits for a kernel only where its trace says so.
+    # A rank waits for a kernel only if its trace says so.
     own = "launch kernel\nrecv 1 0 1000"
     assert finishes(tmp_path, GRAPH, own, send)[0] == pytest.approx(alone, abs=2e-9)
     own = "recv 1 0 1000\nlaunch kernel 3\nlaunch wait"
@@ -84,7 +84,7 @@ def test_a_kernel_runs_while_its_rank_waits_for_a_message(tmp_path: Path) -> Non
 
 def test_dates_of_one_gpu_do_not_move_the_clock_of_another(tmp_path: Path) -> None:
     graph = GRAPH + "block long\n  seconds main 10e-3\nend\n"
-    # Earlier dates come while the first kernel runs, and at its end the next one is later.
+    # Earlier dates occur while the first kernel runs, and at its end the next one is later.
     ends = finishes(
         tmp_path,
         graph,
@@ -106,7 +106,7 @@ def test_a_message_and_a_collective_share_an_interface(tmp_path: Path) -> None:
     call = STEP.communication("all_reduce", BYTES, (0, 1))
     platform = gpu_cluster(MACHINE)
     assert machine_of(platform) == MACHINE
-    rate = MACHINE.nic_rate  # of a message alone
+    rate = MACHINE.nic_rate  # for a message alone
     channels = call.between * rate / STEP.between_rate  # on the interface, as its efficiency
     size = 2 * BYTES
     ends = finishes(
@@ -116,12 +116,12 @@ def test_a_message_and_a_collective_share_an_interface(tmp_path: Path) -> None:
         f"launch reduce\nrecv 0 0 {size:.0f}\nlaunch wait",
     )
     alone = finishes(tmp_path, GRAPH, f"send 1 0 {size:.0f}", f"recv 0 0 {size:.0f}")
-    message = LAUNCH + alone[1] - size / rate  # when the bytes of the message begin to move
-    moves = LAUNCH + call.latency  # those of the collective
+    message = LAUNCH + alone[1] - size / rate  # begin of the message's bytes
+    moves = LAUNCH + call.latency  # begin of the collective's bytes
     assert message < moves
-    each = rate / (channels + 1)  # as much for a channel as for the message
+    each = rate / (channels + 1)  # equal shares for each channel and the message
     left = size - (moves - message) * rate
-    over = moves + call.bytes / each  # the collective is over
+    over = moves + call.bytes / each  # end of the collective
     assert left / each > over - moves
     expected = over + (left - (over - moves) * each) / rate
     assert ends[1] == pytest.approx(expected, abs=1e-7)
@@ -193,14 +193,14 @@ def test_run_files_show_streams_below_ranks(tmp_path: Path) -> None:
     assert info["end"] == max(ends)
     assert last == [*ends, *[max(ends)] * 4]
     assert seconds[2, "compute"] == pytest.approx(4e-3)
-    # The collective begins when the other rank is there, and slows its kernels.
+    # The collective begins when the other rank has arrived, and slows down its kernels.
     assert seconds[3, "wait at N x N"] == pytest.approx(0.01)
     assert seconds[3, "transfer"] == pytest.approx(seconds[5, "transfer"])
     assert seconds[4, "compute"] > 4.05e-3
 
 
 def test_exports_and_breakdowns_have_streams(tmp_path: Path) -> None:
-    """Each format shows what streams did, and GPUs do what a step of the same blocks says."""
+    """Each format shows the streams, and GPUs do the same as in a step of the same blocks."""
     files = [tmp_path / f"run.{suffix}" for suffix in ("csv", "perfetto-trace", "prv")]
     own = "launch kernel 2\nlaunch reduce\nlaunch wait"
     result = finished(tmp_path, GRAPH, own, f"sleep 0.01\n{own}", timeline=files, event_log=True)
@@ -217,7 +217,7 @@ def test_exports_and_breakdowns_have_streams(tmp_path: Path) -> None:
     assert lines[0] == "rank,stream,node,line,arrival,start,end"
     assert len(lines) == 1 + len(table)
     assert f"0,side,all_reduce all,8,{reduced['arrival'][0]:.12f}" in "\n".join(lines)
-    # Paraver: threads of a rank, whose states are in the order of their begins.
+    # Paraver: threads of a rank, whose states are sorted by begin.
     records = (tmp_path / "run.prv").read_text().splitlines()
     assert records[0].endswith(":2(1,1):1:2(3:1,3:2)")
     dates = [int(line.split(":")[5]) for line in records[1:]]
@@ -231,7 +231,7 @@ def test_exports_and_breakdowns_have_streams(tmp_path: Path) -> None:
     assert "rank 1, stream side\n" in (tmp_path / "run.row").read_text()
     slices = (tmp_path / "run.perfetto-trace").read_bytes()
     assert slices.count(b"rank 0, stream main") == 1
-    # Perfetto has one slice for each node, and one for the wait of rank 0.
+    # Perfetto has one slice per node, and one for the wait of rank 0.
     assert (slices.count(b"seconds"), slices.count(b"wait for peers: all_reduce all")) == (4, 1)
     occupations = result.require_event_log().occupations
     assert occupations.sum(axis=1).to_list() == [pytest.approx(table["end"].max())] * 2

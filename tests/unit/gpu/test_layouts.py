@@ -82,7 +82,7 @@ def test_the_command(tisim: CommandLine, tmp_path: Path) -> None:
     assert len(table.read_text().splitlines()) == 11
     text = picture.read_text()
     assert "tp2 pp2 dp4 mb1" in text
-    # 8 stages of 4 GPUs are more than 16: that is no question of memory.
+    # 8 stages of 4 GPUs exceed 16 GPUs, which is not a matter of memory.
     tisim(*words, "--tp", "2,4", "--pp", "2,8", "--micro-batch", "1", "--picture", str(picture))
     assert ("layout" in picture.read_text(), "memory" in picture.read_text()) == (True, False)
     assert "exposed" in text

@@ -22,7 +22,7 @@ SMALL = Model("small", 8, 1024, 16, 4096, 50000, 1024)
 
 
 class Unlimited(Plain):
-    """Matrix products take 2 M N K / 1e15 seconds, and nothing else takes time."""
+    """Matrix products take 2 M N K / 1e15 seconds; everything else takes no time."""
 
     def kernel_times(self, node: Node, dtype: str) -> tuple[float, float]:
         if node.word != "gemm":
@@ -40,7 +40,7 @@ def unlimited(layout: Layout, model: Model = SMALL) -> StepResult:
 
 
 def total(graph: Graph, word: str, nodes: list[Node] | None = None) -> float:
-    """What a word's last number sums to in the first program."""
+    """Return the sum of a word's last number in the first program."""
     found = 0.0
     for node in graph.programs[0][2] if nodes is None else nodes:
         if node.word == "do":
@@ -57,7 +57,7 @@ def test_products_of_the_vocabulary_have_16_bit_numbers_with_fp8() -> None:
         products[dtype] = unlimited(Layout(global_batch=4, dtype=dtype)).seconds * 1e15
         once = sum(node.numbers[0] for block in graph.blocks.values() for node in block
                    if node.word == "flops")  # fmt: skip
-        # A micro-batch: forwards, and both gradients.
+        # A micro-batch: forward, and both gradients.
         expected = 6 * SMALL.vocab * SMALL.hidden * SMALL.sequence if dtype == "fp8" else 0
         assert once == expected
     vocabulary = 4 * 6 * SMALL.vocab * SMALL.hidden * SMALL.sequence
@@ -114,7 +114,7 @@ def test_parts_of_a_sequence_meet_in_rings() -> None:
     text = write_step(SMALL, layout)
     graph = parse_graph(text)
     keys = 4 * SMALL.sequence // 4 * SMALL.hidden
-    # Keys and values three times forwards, and with their gradients backwards.
+    # Keys and values three times forward, and with their gradients backward.
     assert total(graph, "shift") == pytest.approx(2 * SMALL.layers * 3 * (keys + 2 * keys))
     assert total(graph, "all_reduce") == total(parse_graph(write_step(
         SMALL, replace(layout, context=1, data=8, global_batch=16))), "all_reduce")  # fmt: skip
@@ -125,7 +125,7 @@ def test_parts_of_a_sequence_meet_in_rings() -> None:
     assert "communicator dp 8 1" in text
     one, four = (peak_memory(SMALL, replace(layout, context=n)) for n in (1, 4))
     assert four["activations"] == one["activations"] / 4
-    # Keys come beside kernels: with flops that take longer, nothing waits for them.
+    # Keys arrive during kernels: if the flops take longer, nothing waits for them.
     graph = parse_graph(write_step(replace(SMALL, sequence=65536), replace(layout, data=1)))
     result = run_step(graph, STEP_MACHINES["h100"])
     _, overlapped, exposed, *_ = result.occupations[0]
@@ -141,16 +141,16 @@ def test_experts_are_shared_and_rows_go_to_them() -> None:
     text = write_step(MIXTURE, layout)
     graph = parse_graph(text)
     rows = 2 * SMALL.sequence * SMALL.hidden * 2
-    # There and back, forwards and backwards; each GPU of a matrix has half of the tokens.
+    # Round trip, forward and backward; each tensor-parallel GPU has half of the tokens.
     assert total(graph, "all_to_all") == 4 * SMALL.layers * rows // 2
     assert "communicator ep 4 2" in text
     assert "communicator edp 2 8" in text
     own = SMALL.layers * MIXTURE.attention_parameters // 2
     table = 50000 // 2 * SMALL.hidden
     experts = SMALL.layers * 8 * MIXTURE.expert_parameters // (2 * 4)
-    reduced = 4 * (own + table + experts) + 12 * SMALL.sequence  # and of the loss
+    reduced = 4 * (own + table + experts) + 12 * SMALL.sequence  # including the loss
     assert total(graph, "all_reduce") == reduced
-    # The same products, of more rows for fewer experts.
+    # The same products, with more rows for fewer experts.
     alone = unlimited(replace(layout, expert=1), MIXTURE).seconds
     assert unlimited(layout, MIXTURE).seconds == pytest.approx(alone)
     memory, less = (peak_memory(MIXTURE, replace(layout, expert=e)) for e in (1, 4))
@@ -164,7 +164,7 @@ def test_collectives_are_where_megatron_puts_them() -> None:
     table = 50000 // 4 * SMALL.hidden
     small = 12 * SMALL.sequence
     gradients = 2 * (SMALL.layers * SMALL.layer_parameters // 4 + table)
-    # Two of each layer forwards and backwards; of the embedding forwards, of the loss backwards.
+    # Two per layer, forward and backward; embedding forward, loss backward.
     expected = 4 * (activation * (4 * SMALL.layers + 2) + small) + gradients
     assert total(graph, "all_reduce") == expected
     graph = parse_graph(write_step(SMALL, replace(layout, sequence_parallel=True, zero=1)))
@@ -241,7 +241,7 @@ def test_layouts_that_do_not_divide(layout: Layout, message: str) -> None:
 
 
 def test_memory() -> None:
-    # Korthikanti et al., table 4 and equation 2: 34 s b h + 5 a s^2 b in a layer.
+    # Korthikanti et al., table 4 and equation 2: 34 s b h + 5 a s^2 b per layer.
     layout = Layout(global_batch=1, attention="standard")
     s, h, a = GPT3.sequence, GPT3.hidden, GPT3.heads
     parts = peak_memory(GPT3, layout)
@@ -301,7 +301,7 @@ def test_a_stage_that_launches_bound_is_late_by_its_launches() -> None:
         layout = Layout(pipeline=4, global_batch=micro_batches)
         return run_step(parse_graph(write_step(model, layout)), machine).seconds
 
-    # The host thread waits for each message: the pipeline fills and drains in the time of three
+    # The host thread waits for each message: filling and draining the pipeline takes three
     # micro-batches, as if kernels took as long as their launches.
     each = (seconds(8) - seconds(4)) / 4
     assert seconds(4) / each == pytest.approx(4 + 3, rel=0.05)

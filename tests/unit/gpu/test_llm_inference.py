@@ -1,4 +1,4 @@
-"""Inference: prefill is bound by arithmetic, decoding by the weights, keys and values it reads."""
+"""Inference: prefill is bound by arithmetic; decoding by reading weights, keys and values."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def seconds(serving: Serving, machine: StepMachine = PLAIN, model: Model = LLAMA
 def test_a_decoded_token_reads_weights_keys_and_values(batch: int, prompt: int) -> None:
     serving = Serving(batch=batch, prompt=prompt, tokens=101)
     token = (seconds(serving) - seconds(replace(serving, tokens=1))) / 100
-    kept = batch * (prompt + 50.5)  # in the mean
+    kept = batch * (prompt + 50.5)  # on average
     read = 2 * LLAMA.parameters + 4 * kept * LLAMA.layers * LLAMA.kv_width
     assert token == pytest.approx(read / PLAIN.hardware.gpu.memory_rate, rel=0.02)
-    # Twice the arithmetic does not help.
+    # Twice the arithmetic performance makes no difference.
     fast = changed(peaks={"bf16": 2e15, "fp16": 2e15})
     assert (seconds(serving, fast) - seconds(replace(serving, tokens=1), fast)) / 100 > 0.99 * token
 
@@ -56,14 +56,14 @@ def test_gpus_of_a_matrix_add_twice_a_layer() -> None:
     for name, rows in (("prefill", 20), ("decode", 2)):
         sums = [node for node in graph.blocks[name] if node.word == "all_reduce"]
         assert [node.numbers for node in sums] == [(2 * rows * LLAMA.hidden,)] * 2
-    assert graph.programs[0][2][-1].numbers == (4,)  # the first token comes of the prefill
+    assert graph.programs[0][2][-1].numbers == (4,)  # the prefill produces the first token
     with pytest.raises(InputError, match="--tp 16 does not divide the heads of keys and values, 8"):
         write_inference(replace(LLAMA, heads=64), Serving(tensor=16))
 
 
 def test_keys_and_values_are_kept(tisim: CommandLine, tmp_path: Path) -> None:
     parts = serving_memory(MODELS["llama3-70b"], Serving(8, 64, 4096, 4096))
-    # 80 layers, 8 heads of 128 numbers, keys and values of 2 bytes: 328 kB a token.
+    # 80 layers, 8 heads of 128 numbers, keys and values of 2 bytes: 328 kB per token.
     assert parts["keys and values"] == 64 * 8192 * 80 * 8 * 128 * 4 / 8
     graph = tmp_path / "70b.graph"
     words = ("generate", "inference", "--model", "llama3-70b", "-o", str(graph), "--batch", "64")
@@ -73,7 +73,7 @@ def test_keys_and_values_are_kept(tisim: CommandLine, tmp_path: Path) -> None:
     assert done.status == 0, done.err
     shown = tisim("step", str(graph), "--machine", "h100", "--set", "launch=0")
     assert shown.status == 0
-    assert "interval" not in shown.out  # the measured steps are of training
+    assert "interval" not in shown.out  # the measured steps are training steps
 
 
 def test_prefill_in_pieces_computes_the_same_and_reads_what_was_kept() -> None:
@@ -81,7 +81,7 @@ def test_prefill_in_pieces_computes_the_same_and_reads_what_was_kept() -> None:
     fast = changed(memory_rate=1e18)
     pieces = seconds(replace(whole, chunk=1024), fast)
     assert pieces == pytest.approx(seconds(whole, fast), rel=0.05)
-    # Weights are read four times, and what was kept 0, 1, 2 and 3 times.
+    # Weights are read four times, stored keys and values 0, 1, 2 and 3 times.
     slow = changed(peaks={"bf16": 1e20, "fp16": 1e20})
     read = 3 * 2 * (LLAMA.parameters - LLAMA.vocab * LLAMA.hidden)
     read += 6 * 4 * 4 * 1024 * LLAMA.layers * LLAMA.kv_width
@@ -92,8 +92,8 @@ def test_prefill_in_pieces_computes_the_same_and_reads_what_was_kept() -> None:
 def test_groups_follow_each_other_through_stages() -> None:
     serving = Serving(batch=16, prompt=1000, tokens=101, stages=2)
     token = (seconds(serving) - seconds(replace(serving, tokens=1))) / 100
-    # For each of two groups a stage reads its half of the weights, the last one the logits' too;
-    # and its half of what is kept.
+    # For each of two groups a stage reads its half of the weights, the last stage also those of the
+    # logits; and its half of the keys and values.
     kept = 16 * 1050.5 * 4 * LLAMA.layers * LLAMA.kv_width
     read = 2 * (LLAMA.parameters + LLAMA.vocab * LLAMA.hidden) + kept / 2
     assert token == pytest.approx(read / PLAIN.hardware.gpu.memory_rate, rel=0.05)
@@ -117,7 +117,7 @@ def test_keys_and_values_go_to_those_that_decode(stages: int, chunk: int) -> Non
     assert graph.ranks == 16 * stages
     sent = sum(
         nbytes for word, _, nbytes in node_counts(graph) if word == "send"
-    )  # and activations and tokens
+    )  # plus activations and tokens
     kept = 16 * 1000 * 4 * LLAMA.layers * LLAMA.kv_width
     activations = (stages - 1) * 2 * 16 * (1000 + 10) * LLAMA.hidden
     assert sent == pytest.approx(kept + activations, rel=1e-3)
@@ -125,7 +125,7 @@ def test_keys_and_values_go_to_those_that_decode(stages: int, chunk: int) -> Non
         run_step(parse_graph(write_inference(LLAMA, one)), PLAIN).seconds
         for one in (replace(serving, transfers=False), serving)
     )
-    # Layer by layer they go beside the prefill of the next.
+    # Each layer's are sent during the prefill of the next layer.
     assert together < apart < 1.05 * together
     slow = replace(PLAIN, hardware=replace(PLAIN.hardware, nic_rate=1e9))
     assert run_step(graph, slow).seconds > kept / (8 * stages * 1e9)

@@ -1,4 +1,4 @@
-"""Algorithms of MSCCL on platforms of GPUs."""
+"""MSCCL algorithms on GPU platforms."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def step(place: int, kind: str, depends: tuple[int, int] = (-1, -1)) -> str:
 
 
 def algorithm(blocks: list[list[str]], coll: str = "allgather") -> str:
-    """A file with these thread blocks of each GPU."""
+    """Return a file with these thread blocks of each GPU."""
     count = len(blocks)
     gpus = "".join(
         f'<gpu id="{gpu}" i_chunks="1" o_chunks="{count}" s_chunks="0">{"".join(tbs)}</gpu>'
@@ -48,7 +48,7 @@ def ring(count: int) -> str:
 
 
 def split_ring(count: int) -> str:
-    """The same, with receives in one thread block and sends, which wait for them, in another."""
+    """Return the same with receives in one thread block and dependent sends in another."""
     receives = [step(place, "r") for place in range(count - 1)]
     sends = [step(0, "s"), *(step(place, "s", (0, place - 1)) for place in range(1, count - 1))]
     return algorithm(

@@ -1,4 +1,4 @@
-"""The time of NCCL's collectives."""
+"""Time of NCCL's collectives."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_one_gpu_of_each_node_gathers_with_pat() -> None:
     ranks = range(0, 8 * 64, 8)
     call = collective(machine("h100", 64), ranks, "all_gather", 1 << 20)
     assert (call.algorithm, call.protocol) == ("pat", "Simple")
-    # NCCL's figures: 8 us, log2 of the nodes of 14 / 3.5 us, 2.8 us for each rank.
+    # NCCL's figures: 8 us, log2(nodes) times 14 / 3.5 us, 2.8 us per rank.
     assert call.latency == pytest.approx(8e-6 + 6 * 4e-6 + 64 * 2.8e-6)
     older = collective(machine("h100", 64), ranks, "all_gather", 1 << 20, version="2.22")
     assert older.algorithm == "ring"
@@ -103,8 +103,8 @@ def test_switches_reduce_where_a_machine_says_so() -> None:
     ring = collective(plain, 128, "all_reduce", 1 << 30)
     direct = collective(sharp, 128, "all_reduce", 1 << 30)
     assert (ring.algorithm, direct.algorithm) == ("ring", "collnet_direct")
-    # NCCL's figures: 7 turns, there and back. On NVLinks, a GPU sends 7 eighths to heads and, as
-    # one, 7 back; each of 8 interfaces sends an eighth.
+    # NCCL's figures: 7 turns, round trip. On NVLinks, a GPU sends 7 eighths to heads and, as a
+    # head, 7 back; each of 8 interfaces sends an eighth.
     assert direct.rate == pytest.approx(plain.gpu.nvlinks * plain.gpu.nvlink_reached * 8 / 14)
     assert direct.latency == pytest.approx(2 * (3.7e-6 + 7 * 0.4e-6) + 31e-6)
     assert direct.nic_bytes == (1 << 30) / 8
@@ -134,14 +134,14 @@ def test_rings_over_pcie_have_the_bandwidth_of_their_slowest_hop() -> None:
         assert call.protocol != "LL128"
         return call.size / call.rate
 
-    # Each GPU sends 14 eighths on 24 GB/s; below four switches, through CPUs, on five sixths of it.
+    # Each GPU sends 14 eighths at 24 GB/s; below four switches, via CPUs, at five sixths of it.
     assert seconds("all_reduce") == pytest.approx(14 / 8 * size / 24e9)
     assert seconds("all_reduce", pcie_gpus=2) == pytest.approx(14 / 8 * size / 20e9)
     assert seconds("all_reduce", socket_rate=10e9) == pytest.approx(14 / 8 * size / 10e9)
-    # To all: 7 eighths a GPU; 4 GPUs send 4 eighths each over a switch's link and between CPUs.
+    # To all: 7 eighths per GPU; 4 GPUs send 4 eighths each over a switch's link and between CPUs.
     assert seconds("alltoall") == pytest.approx(4 * 4 / 8 * size / 24e9)
     assert seconds("alltoall", socket_rate=10e9) == pytest.approx(4 * 4 / 8 * size / 10e9)
-    # Four GPUs below one switch do not meet a CPU.
+    # Four GPUs below one switch do not cross a CPU.
     call = collective(replace(usual, socket_rate=1e9), 4, "all_gather", size)
     assert call.size / call.rate == pytest.approx(3 / 4 * size / 24e9)
 
@@ -209,7 +209,7 @@ def test_more_interfaces_speed_rings_up_between_nodes_only() -> None:
 
 
 LONG, SHORT, TINY = (MIB, 16 * MIB, 1 << 30), (1024, 65536, 4 * MIB), (8, 65536, MIB)
-#: Nodes of some GPUs, and ranks; algorithm, protocol, operations and sizes; how near messages come.
+#: Nodes of GPUs, and ranks; algorithm, protocol, operations and sizes; tolerance of messages.
 MESSAGES = [
     *(
         (name, nodes, ranks, "ring", "Simple", "all_reduce reduce_scatter", LONG, tolerance)
@@ -223,7 +223,7 @@ MESSAGES = [
         (name, 2, ranks, "ring", protocol, "all_reduce all_gather", SHORT, 5e-3)
         for name, ranks in (("a100", 8), ("a100", 16), ("h100", 3), ("l40s", 16))
         for protocol in ("LL", "LL128")
-        if (name, protocol) != ("l40s", "LL128")  # which NCCL does not use on PCIe
+        if (name, protocol) != ("l40s", "LL128")  # NCCL does not use it on PCIe
     ),
     ("a100", 1, 8, "ring", "Simple", "alltoall sendrecv gather scatter", LONG, 2e-3),
     ("a100", 1, 8, "ring", "Simple", "broadcast reduce", LONG, 2e-3),
@@ -297,17 +297,17 @@ def test_a_tree_takes_the_way_of_a_chunk_and_the_bytes_behind_it() -> None:
     cluster = machine("a100", 2)
     group = Communicator(cluster, tuple(range(16)), "2.30", ("tree",), ("Simple",))
     # 16 channels with one chunk each: 7 steps of 4 us and 24 GB/s within the nodes, one of 14 us
-    # between them, on an interface of which trees reach 11 GB/s; there and back.
+    # between them, on an interface where trees achieve 11 GB/s; round trip.
     chunk = 8 * MIB / 16
     way = 7 * (4e-6 + chunk / 24e9) + 14e-6 + chunk / 11.04e9
     assert group.collective("all_reduce", 8 * MIB).time == pytest.approx(8.4e-6 + 2 * way, 1e-3)
-    # A long one: what NCCL takes for the bandwidth of trees.
+    # A long one: the bandwidth that NCCL assumes for trees.
     long = group.collective("all_reduce", 1 << 33)
     assert long.rate == pytest.approx(0.5 * 0.92 * 8 * 24e9)
     # Before 2.20, chunks shrink until there is one for each of 8 steps.
     older = Communicator(cluster, tuple(range(16)), "2.18", ("tree",), ("Simple",))
     assert older.tree_chunk(8 * MIB, 16, "Simple") == chunk / 8
-    # LL128 takes an eighth of a step of the buffer, 120 of 128 bytes of which are data.
+    # LL128 uses an eighth of a step of the buffer, 120 of 128 bytes of which are data.
     assert group.tree_chunk(8 * MIB, 16, "LL128") == 614_400 / 8 * 120 / 128
     assert older.collective("all_reduce", 8 * MIB).time < 0.5 * (8.4e-6 + 2 * way)
 
@@ -364,7 +364,7 @@ def test_messages_over_cables_take_the_cable_of_their_pair_or_pcie() -> None:
     for ranks, operation, seconds in (
         (2, "alltoall", size / 2 / rate),  # a cable of one NVLink
         (4, "alltoall", size / 4 / rate),  # of one and two
-        (8, "alltoall", 3 * size / 8 / cluster.pcie_rate),  # three that no cable reaches
+        (8, "alltoall", 3 * size / 8 / cluster.pcie_rate),  # three without a cable
         (8, "sendrecv", size / cluster.pcie_rate),  # from 3 to 4
         (5, "gather", size / 5 / rate),
     ):
@@ -377,7 +377,7 @@ def test_messages_over_cables_take_the_cable_of_their_pair_or_pcie() -> None:
 def test_lines_of_a_broadcast_are_passed_on_before_a_chunk_is_whole() -> None:
     group = Communicator(machine("a100"), tuple(range(8)), protocols=("LL",))
     small, large = (group.collective("broadcast", size).time for size in (1024, 32768))
-    # Behind the first lines come the bytes, once, on one channel; not once for each GPU.
+    # After the first lines the bytes follow once, on one channel; not once per GPU.
     assert large - small < 2 * 32768 / group.primitive("LL").rate
 
 
@@ -389,7 +389,7 @@ def test_more_bytes_take_no_less_time_with_the_same_choice() -> None:
             for size in (2**power for power in range(3, 34)):
                 call = group.collective(operation, size)
                 choice = (call.algorithm, call.protocol, call.channels)
-                # NCCL's own correction of trees by size jumps.
+                # NCCL's own correction of trees by size is discontinuous.
                 less = 0.91 if call.algorithm == "tree" else 1 - 1e-9
                 assert call.time >= less * times.get(choice, 0.0)
                 times[choice] = call.time

@@ -1,4 +1,4 @@
-"""Steps that other tools have recorded or describe, as graphs."""
+"""Steps recorded or described by other tools, as graphs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PROCESS = 7 << 24
 
 
 def exported(path: Path, *, kernels: bool = True) -> Path:
-    """Two GPUs of a process: kernels of two streams and a copy, and one kernel of NCCL."""
+    """Write two GPUs of a process: kernels of two streams and a copy, and one NCCL kernel."""
     base = sqlite3.connect(path)
     base.execute("CREATE TABLE StringIds (id INTEGER, value TEXT)")
     names = ["gemm", "ncclDevKernel_AllReduce", "cudaLaunchKernel_v7000", "cudaDeviceSynchronize"]
@@ -78,7 +78,7 @@ def test_streams_launches_waits_and_devices(tmp_path: Path, tisim: CommandLine) 
     assert recording.lost == {"kernels whose launch was not recorded": 1}
     result = run_step(recording.graph, A100, logs=True)
     starts = [round(span.start * 1e6, 3) for span in result.spans if span.lane == 0]
-    # As recorded but for the microsecond between two kernels.
+    # As recorded, except for the microsecond between two kernels.
     assert starts == [0, 300, 449, 599]
     outcome = tisim("step", str(path))
     assert "5 nodes, of which 1 communicate, 1 of them as recorded" in outcome.out
@@ -129,7 +129,7 @@ def test_times_that_are_none_are_named_with_their_line(
 ) -> None:
     path = tmp_path / "r.json"
     head = {"traceEvents": [event("kernel", "a", 10, 5, stream=7)]}
-    # Longer than what is read at once, so that most of it is read and given up before.
+    # Longer than the read buffer, so that most of it has been discarded.
     lines = json.dumps(head)[:-2] + ",\n" + f"{json.dumps({'ph': 'M', 'x': 'y' * 999})},\n" * 2000
     wrong = json.dumps(event("kernel", "gemm", 30, 5, stream=7) | {name: "@"})
     path.write_text(lines + wrong.replace('"@"', time) + "\n]}")
@@ -141,7 +141,7 @@ def test_times_that_are_none_are_named_with_their_line(
 
 def test_streams_launches_and_waits(tmp_path: Path) -> None:
     # The second stream's kernel was launched early and began when the first had ended; then the
-    # host waited for all, worked for 50 us, and launched another.
+    # host waited for both, worked for 50 us, and launched another.
     recording = recorded(
         tmp_path / "r.json.gz",
         event("cuda_runtime", "cudaLaunchKernel", 1000, 5, correlation=1),
@@ -155,7 +155,7 @@ def test_streams_launches_and_waits(tmp_path: Path) -> None:
     assert recording.seconds == pytest.approx(550e-6)
     result = run_step(recording.graph, A100, logs=True)
     assert [span.start * 1e6 for span in result.spans] == pytest.approx([0, 300, 449])
-    # With a first kernel twice as long, all that follows is later.
+    # If the first kernel takes twice as long, everything after it is later.
     slow = recording.graph
     program = slow.programs[0][2]
     index = next(i for i, node in enumerate(program) if node.word == "seconds")
@@ -178,7 +178,7 @@ def test_collectives_of_all_ranks_are_those_of_the_machine(tmp_path: Path) -> No
 
 
 def test_messages_of_a_batch_are_those_recorded_before_its_launch(tmp_path: Path) -> None:
-    """A kernel of batch_isend_irecv carries no sizes; that of a message of its own does."""
+    """A kernel of batch_isend_irecv has no sizes; that of an individual message does."""
 
     def recorded_message(begin: float, name: str, peer: dict[str, int], elements: int) -> object:
         sizes = {"In msg nelems": elements, "Out msg nelems": elements, "dtype": "Half"}
@@ -189,7 +189,7 @@ def test_messages_of_a_batch_are_those_recorded_before_its_launch(tmp_path: Path
     kernel = "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"
     own = {"Collective name": "recv", "Src Rank": 0, "Out msg nelems": 1000, "dtype": "Half"}
     events = [
-        recorded_message(100, "recv", {"Src Rank": 0}, 1000),  # its own kernel, launched meanwhile
+        recorded_message(100, "recv", {"Src Rank": 0}, 1000),  # own kernel, launched meanwhile
         event("cuda_runtime", "cudaLaunchKernelExC", 102, 2, correlation=1),
         event("kernel", kernel, 110, 50, stream=9, correlation=1, **own),
         recorded_message(200, "send", {"Dst Rank": 2}, 1000),
@@ -263,7 +263,7 @@ def field(number: int, value: int | bytes) -> bytes:
 
 
 def node(number: int, kind: int, micros: int = 0, needs: tuple[int, ...] = (), **of: int) -> bytes:
-    """A message; 'of': attributes, as int64 values."""
+    """Return a message; `of`: attributes, as int64 values."""
     data = field(1, number) + field(2, b"n") + field(3, kind) + field(7, micros)
     data += field(5, b"".join(map(varint, needs)))
     for name, value in of.items():
@@ -278,8 +278,8 @@ def written(path: Path, *nodes: bytes) -> Path:
 
 
 def test_nodes_wait_for_what_they_need_and_for_their_stream_only(tmp_path: Path) -> None:
-    # Two threads and two streams: 0 | 1 -> 2 on stream 7; 3 on stream 9 after 0; without a
-    # stream: 4 after 2, and 5 at once.
+    # Two threads and two streams: 0 | 1 -> 2 on stream 7; 3 on stream 9 after 0; without a stream:
+    # 4 after 2, and 5 immediately.
     path = written(
         tmp_path / "t.0.et",
         node(0, COMPUTE, 10, is_cpu_op=1, tid=1),
@@ -294,11 +294,11 @@ def test_nodes_wait_for_what_they_need_and_for_their_stream_only(tmp_path: Path)
     assert (recording.kernels, recording.collectives, recording.kept) == (6, 1, 1)
     spans = run_step(recording.graph, A100, logs=True).spans
     ends = sorted(round(span.end * 1e6, 6) for span in spans)
-    assert ends == [10, 12, 20, 45, 50, 55]  # the collective takes nothing of the GPU
+    assert ends == [10, 12, 20, 45, 50, 55]  # the collective does not occupy the GPU
 
 
 def test_messages_are_buffered_and_meet_by_tag(tmp_path: Path) -> None:
-    # Both send first, which is not a circle; tags cross.
+    # Both send first, without deadlock; tags cross.
     for rank in (0, 1):
         written(
             tmp_path / f"m.{rank}.et",
@@ -410,8 +410,8 @@ def test_a_step_forwards_and_backwards(tmp_path: Path, tisim: CommandLine) -> No
     scatter = machine.communication("reduce_scatter", size, (0, 2))
     result = run_step(recording.graph, A100, logs=True)
 
-    # Forwards a's all-reduce is exposed; backwards it goes beside the weights' gradient of a, and
-    # that of b's weights beside the inputs' gradient of a: both are shorter than what they slow.
+    # Forward, a's all-reduce is exposed; backward it overlaps the weight gradient of a, and that of
+    # b's weights overlaps the input gradient of a: both are shorter than the work that they slow.
     def slowed(work: float, share: float, beside: float) -> float:
         return work + beside * share
 

@@ -1,4 +1,4 @@
-"""Communication that overlaps shares links, and crosses switches: calculations by hand."""
+"""Overlapping communication shares links and crosses switches: calculations by hand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tisim.gpu.step_machine import STEP_MACHINES, StepMachine
 from tisim.gpu.step_run import StepResult, run_step
 from tisim.gpu.step_traffic import PATTERNS, crossings
 
-# Interfaces are so slow that nothing else holds communication between nodes back.
+# Interfaces so slow that they are the only bottleneck between nodes.
 GPU = replace(MACHINES["a100"].gpu, copy_rate=float("inf"))
 A100 = StepMachine(replace(MACHINES["a100"], gpu=GPU, nic_rate=4e9), kernel=0.0, launch=0.0)
 # Two GPUs share an interface.
@@ -29,7 +29,7 @@ def executed(text: str, machine: StepMachine = A100, *, merge: bool = True) -> S
 
 
 def beside(second: str) -> str:
-    """Two nodes that reduce on one stream, and something else on another."""
+    """Return two nodes that reduce on one stream, and another operation on a second stream."""
     return f"""ranks 16
         communicator one 16 1
         communicator two 16 1
@@ -41,9 +41,9 @@ def beside(second: str) -> str:
 
 
 def all_reduce(machine: StepMachine = A100) -> tuple[float, float]:
-    """Of two nodes alone: seconds before its bytes move, and seconds of its bytes."""
+    """Return the latency and the transfer time of two nodes alone."""
     call = machine.of_ranks(16).communication("all_reduce", SIZE, tuple(range(16)))
-    # Interfaces hold it back, and nothing else.
+    # Interfaces are the only bottleneck.
     assert call.rate * call.between == pytest.approx(machine.between_rate)
     return call.latency, call.bytes / call.rate
 
@@ -57,7 +57,7 @@ def test_two_communicators_share_the_interfaces_of_two_nodes() -> None:
     latency, transfer = all_reduce()
     both = executed(beside(f"all_reduce b two {SIZE}"))
     assert both.seconds == pytest.approx(latency + 2 * transfer, rel=1e-9)
-    # One is half as large: it ends when each has moved a half, and the rest of the other is alone.
+    # One is half as large: it ends when each has moved half, and the other continues alone.
     small = executed(beside(f"all_reduce b two {SIZE / 2}"))
     assert small.seconds == pytest.approx(latency + 1.5 * transfer, rel=1e-3)
     # One begins when the other has moved a quarter.
@@ -102,12 +102,12 @@ def test_channels_of_a_message_have_the_share_of_channels() -> None:
 def test_groups_of_a_node_share_its_interfaces_only_when_they_communicate() -> None:
     text = beside("seconds b 0").replace(f"all_reduce a one {SIZE}", f"all_reduce a far {SIZE}")
     pair = NARROW.of_ranks(16).communication("all_reduce", SIZE, (0, 8))
-    # Two groups an interface.
+    # Two groups per interface.
     both = pair.latency + 2 * pair.bytes * pair.between / NARROW.between_rate
     assert both > pair.seconds
     assert executed(text, NARROW).seconds == pytest.approx(both, rel=1e-12)
     assert executed(text, A100).seconds == pytest.approx(pair.seconds, rel=1e-12)
-    # One group alone, whose neighbours do something else.
+    # One group alone, whose neighbours do other work.
     idle = "program 1-7\n seconds b 0\n end\n program 9-15\n seconds b 0\n end"
     alone = text.replace("program 0-15", "program 0") + "\n" + text[text.index("program") :]
     alone = alone.replace("program 0-15", "program 8") + "\n" + idle
@@ -161,8 +161,8 @@ def test_equal_gpus_that_share_links_are_executed_once(machine: StepMachine) -> 
 
 
 def test_parts_of_a_group_begin_together_and_it_ends_with_the_last() -> None:
-    # Rank 0 sends a part to the next node and two to the one after it: on its interface both share
-    # until the first has ended. Ranks 8 to 15 receive from there, and all reduce in a small group.
+    # Rank 0 sends one part to the next node and two to the one after it: both share its interface
+    # until the first has ended. Ranks 8 to 15 receive them, and all reduce in a small group.
     text = f"""ranks 24
         communicator node 8 1
         program 0
@@ -198,12 +198,12 @@ def test_parts_of_a_group_begin_together_and_it_ends_with_the_last() -> None:
     ends = {rank: result.ends[result.lane_of[rank]] for rank in (1, 8, 16)}
     assert ends[8] == pytest.approx(call.latency + 2 * transfer, rel=1e-9)
     assert ends[1] < 0.01 * ends[8]
-    # One after the other, the second would begin when the first has ended.
+    # Sequentially, the second would begin when the first has ended.
     sent = text.replace("group a", "", 1).replace("          end\n", "", 1)
     assert executed(sent).seconds > result.seconds + call.latency
 
 
-# Four nodes share a switch.
+# Four nodes per switch.
 HARDWARE = replace(A100.hardware, fabric="fat-tree")
 
 
@@ -233,14 +233,14 @@ def everyone(line: str) -> str:
 
 
 def alone(word: str, nbytes: float, ranks: tuple[int, ...]) -> tuple[float, float]:
-    """Seconds before the bytes of a call move, and seconds of its bytes."""
+    """Return the latency and the transfer time of a call."""
     call = tapered(1).of_ranks(64).communication(word, nbytes, ranks)
     return call.latency, call.bytes / call.rate
 
 
 def test_messages_of_four_nodes_share_the_cables_up_of_their_switches() -> None:
     latency, transfer = alone("send", SIZE, (0, 32))
-    # 32 interfaces, and cables for 8 of them. To the next node no message crosses switches.
+    # 32 interfaces, and cables for 8 of them. Messages to the next node do not cross switches.
     assert seconds(message(32), 4) == pytest.approx(latency + 4 * transfer, rel=1e-12)
     assert seconds(message(8), 4) == pytest.approx(latency + transfer, rel=1e-12)
 
@@ -251,7 +251,7 @@ def test_a_ring_crosses_switches_once_and_an_exchange_with_most_of_its_bytes() -
     assert seconds(ring, 4) == pytest.approx(seconds(ring, 1), rel=1e-12)
     latency, transfer = alone("all_reduce", SIZE, tuple(range(64)))
     assert seconds(ring, 8) == pytest.approx(latency + 2 * transfer, rel=1e-12)
-    # Four nodes send 4 of 7 parts there.
+    # Four nodes send 4 of 7 parts over the cables.
     latency, transfer = alone("all_to_all", SIZE, tuple(range(64)))
     exchange = everyone(f"all_to_all a all {SIZE}")
     assert seconds(exchange, 4) == pytest.approx(latency + 16 / 7 * transfer, rel=1e-12)
@@ -273,7 +273,7 @@ def test_two_groups_share_the_cables_only_while_both_send() -> None:
     one, other = 16 / 7 * first[1], 16 / 7 * second[1]
     late = both.replace("HEAD", str(2 * (one + other)))
     assert seconds(late, 4) == pytest.approx(2 * (one + other) + second[0] + other, rel=1e-12)
-    # Together: the cables are busy until the end, and carry what both send.
+    # Together: the cables are busy until the end, and carry the bytes of both.
     assert seconds(both.replace("HEAD", "0"), 4) == pytest.approx(first[0] + one + other, rel=1e-3)
 
 
@@ -303,10 +303,11 @@ def test_equal_gpus_are_executed_once_behind_narrow_cables(oversubscription: flo
 
 def test_bytes_that_cross_are_those_of_the_trees_and_of_pat() -> None:
     two = (0, 0, 0, 0, 1, 1, 1, 1)
-    # Two of the edges of each of the trees over 8 nodes, a quarter each: `ncclGetDtree`.
+    # Two edges of each of the trees over 8 nodes, a quarter each: `ncclGetDtree`.
     assert crossings("tree", two) == {0: (1.0, 1.0), 1: (1.0, 1.0)}
     assert crossings("tree", (0, 1)) == {0: (1.0, 1.0), 1: (1.0, 1.0)}
-    # PAT: 4 of 7 parts go one node further, of four nodes one; 2 two, of two; 1 four, of all.
+    # PAT: 4 of 7 parts go one node further, from one of four nodes; 2 two, from two; 1 four, from
+    # all.
     part = (4 * 1 + 2 * 2 + 1 * 4) / 7
     assert crossings("pat", two)[0] == pytest.approx((part, part))
     assert crossings("ring", two) == {0: (1.0, 1.0), 1: (1.0, 1.0)}

@@ -1,4 +1,4 @@
-"""The critical path of a step, and what would shorten it: what a calculation by hand gives."""
+"""Critical path of a step, and how to shorten it: calculations by hand."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_the_path_follows_events_and_the_host_thread() -> None:
       seconds b 1
       seconds c 1.5
     end"""
-    # Launched at 1 to 4 s: stream b begins at 3 s and ends at 5 s with c beside it.
+    # Launched at 1 to 4 s: stream b begins at 3 s and ends at 5 s, overlapping c.
     found = path_of(text, replace(PLAIN, launch=1.0))
     assert sum(found.values()) == pytest.approx(run_step(
         parse_graph(text), replace(PLAIN, launch=1.0)).seconds)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Recordings of several ranks of a job, and all ranks of one that was recorded alone."""
+"""Recordings of several ranks of a job, and extrapolation of a single recorded rank."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ A100 = replace(STEP_MACHINES["a100"], launch=0.0)
 MEGA = 1 << 20
 NOT_MET = "meetings with calls that other ranks have not recorded; those here keep their times"
 COPIED = "recordings of other ranks, which do what the recorded one next below them does"
-# A kernel: its name, microseconds, and what PyTorch says of a call.
+# A kernel: its name, microseconds, and PyTorch's information on a call.
 Kernel = tuple[str, float, dict[str, object]]
 
 
@@ -44,7 +44,7 @@ def recorded(
     directory: Path, rank: int, world: int, kernels: list[Kernel], *, begin: float = 0.0,
     name: str = "", **job: object,
 ) -> Path:  # fmt: skip
-    """A recording of kernels one after the other, all launched when the first began."""
+    """Write a recording of consecutive kernels, all launched when the first began."""
     directory.mkdir(exist_ok=True)
     events = []
     launch = {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": begin, "dur": 0.1}
@@ -64,7 +64,7 @@ def seconds(word: str, nbytes: int, ranks: int) -> float:
 
 
 def test_ranks_meet_and_wait_for_each_other(tmp_path: Path) -> None:
-    """Two stages of two ranks: the second waits for what the first computes."""
+    """Two stages of two ranks: the second waits for results of the first."""
     job = tmp_path / "job"
     for rank in (0, 1):
         work = [gemm(300 + 100 * rank), call("allreduce", [0, 1], 50), message("send", rank + 2, 9)]
@@ -79,7 +79,7 @@ def test_ranks_meet_and_wait_for_each_other(tmp_path: Path) -> None:
     recording = read_kineto(job)
     assert (recording.graph.ranks, recording.kept, recording.lost) == (4, 0, {})
     reduce, send = seconds("all_reduce", 4 * MEGA, 2), seconds("send", 4 * MEGA, 2)
-    # That messages end together says that all began together.
+    # Messages that end together imply that all ranks began together.
     alone = run_step(recording.graph, A100).seconds
     assert alone == pytest.approx(400e-6 + 2 * reduce + send + 200e-6, rel=1e-3)
     # A slower rank of the first stage delays all.
@@ -96,7 +96,7 @@ def test_ranks_begin_so_that_calls_end_together(tmp_path: Path) -> None:
     assert recording.seconds == pytest.approx(2650e-6)
     expected = 2100e-6 + seconds("all_reduce", 4 * MEGA, 2) + 50e-6
     assert run_step(recording.graph, A100).seconds == pytest.approx(expected, rel=1e-6)
-    # As recorded, it ends when it ended.
+    # With recorded times, it ends as recorded.
     kept = read_kineto(tmp_path, model=False)
     assert run_step(kept.graph, A100).seconds == pytest.approx(recording.seconds)
 
@@ -115,14 +115,14 @@ def test_ranks_that_were_not_recorded_do_what_those_below_do(tmp_path: Path) -> 
 
 
 def test_what_does_not_meet_keeps_its_time(tmp_path: Path) -> None:
-    """The second rank recorded another call in between; what comes behind it is not of one call."""
+    """The second rank recorded another call in between; calls after it do not match."""
     both = [0, 1]
     before, behind = call("allreduce", both, 50), call("_allgather_base", both, 70)
     recorded(tmp_path, 0, 2, [before, behind, gemm(5), message("send", 1, 9), behind])
     recorded(tmp_path, 1, 2, [before, before, message("recv", 0, 9, elements=5), behind])
     recording = read_kineto(tmp_path)
     assert recording.kept == recording.lost[NOT_MET] == 6
-    # With the numbers of calls in their group, only that one is left out.
+    # With the numbers of calls in their group, only that one does not match.
     for rank, more in ((0, []), (1, [call("allreduce", both, 50, Seq=7)])):
         recorded(tmp_path, rank, 2, [
             call("allreduce", both, 50, Seq=3), *more, call("_allgather_base", both, 70, Seq=9)
@@ -132,7 +132,7 @@ def test_what_does_not_meet_keeps_its_time(tmp_path: Path) -> None:
 
 
 def test_process_groups_of_the_same_ranks_are_communicators_of_their_own(tmp_path: Path) -> None:
-    """Two groups, the second known by its name only; parts of an all-to-all differ by rank."""
+    """Two groups, the second known only by its name; parts of an all-to-all differ by rank."""
     config = [{"pg_name": "5", "ranks": [0, 1]}, {"pg_name": "9", "ranks": [0, 1]}]
     for rank in (0, 1):
         own = call("all_to_allv", [], 50, **{"Process Group Name": "9", "Group size": 2})
@@ -200,7 +200,7 @@ AHEAD = message("send", 8, 500), message("recv", 8, 500)
 
 
 def stage(*messages: Kernel) -> list[Kernel]:
-    """What rank 4 of a job with 2 GPUs a matrix, 2 copies and 3 stages does."""
+    """Return the kernels of rank 4 of a job with tensor size 2, 2 copies and 3 stages."""
     apart = {"Group size": 2, "Global rank start": 4, "Global rank stride": 2}
     calls = [
         call("allreduce", [4, 5], 500),
@@ -223,7 +223,7 @@ def test_one_rank_of_a_stage_between_makes_all(tmp_path: Path) -> None:
                      ["receive", "send"]]  # fmt: skip
     assert "all ranks compute what the recorded one does" in assumed[0]
     step = run_step(made.graph, A100)
-    # A stage's seven kernels of 0.5 ms, one stage after the other up to the messages forwards.
+    # A stage's seven kernels of 0.5 ms, one stage after the other up to the forward messages.
     assert step.seconds > 4e-3
     more, assumed = extrapolated(recording, read_parallelism("tp=2,dp=16,pp=3"))
     assert more.graph.ranks == 96

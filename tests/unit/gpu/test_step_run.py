@@ -1,4 +1,4 @@
-"""Graphs executed: what a calculation by hand gives."""
+"""Execution of graphs, compared with calculations by hand."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tisim.gpu.step_run import StepResult, run_step
 
 
 class Plain(StepMachine):
-    """Collectives and messages take a second a GB, half of the SMs and half of the bandwidth."""
+    """Collectives and messages take 1 s/GB, half of the SMs and half of the bandwidth."""
 
     def communication(self, word: str, nbytes: float, ranks: tuple[int, ...]) -> Meeting:
         return Meeting(nbytes / 1e9, sms=0.5, traffic=4 * nbytes)
@@ -98,7 +98,7 @@ def test_a_collective_takes_sms_and_bandwidth_of_kernels_beside_it() -> None:
     result = executed(text)
     assert result.seconds == pytest.approx(4)
     assert result.occupations[0] == pytest.approx([2, 2, 0, 0, 0])
-    # A kernel of memory alone keeps the rest of the bandwidth: 4 GB in 2 s of 8 GB/s.
+    # A memory-bound kernel keeps the remaining bandwidth: 4 GB in 2 s of 8 GB/s.
     result = executed(text.replace("seconds a 3", "memory a 24e9"))
     assert result.seconds == pytest.approx(2 + (3 - 2 * 0.5))
 
@@ -159,7 +159,7 @@ def test_the_host_thread_launches_each_kernel_and_waits_for_streams() -> None:
     # Kernels are launched at 1, 2, 3, 4; the host is busy until 6, and launches the last at 7.
     assert executed(text, replace(PLAIN, launch=1.0)).seconds == pytest.approx(8)
     slow = text.replace("0.5", "10")
-    # Four kernels from 1 on end at 41, when the host goes on.
+    # Four kernels from 1 on end at 41, when the host continues.
     assert executed(slow, replace(PLAIN, launch=1.0)).seconds == pytest.approx(43)
 
 
@@ -173,7 +173,7 @@ def test_the_host_thread_waits_while_a_stream_is_full() -> None:
           host 2000
           seconds b 1
         end"""
-    # The queue has 1024 places: the last kernel is launched when the first has ended.
+    # The queue has 1024 entries: the last kernel is launched when the first has ended.
     assert executed(text).seconds == pytest.approx(1 + 2000 + 1)
 
 
@@ -213,7 +213,8 @@ def test_ranks_that_are_placed_differently_are_not_equal() -> None:
           all_reduce a sixes 1e9
         end"""
     )
-    # Sixes lie on one node (0-5) and on two (6-7 with 8-11); fours on one node each.
+    # Groups of six are on one node (0-5) and on two (6-7 with 8-11); groups of four on one node
+    # each.
     assert len(result.ends) == 4
 
 

@@ -1,4 +1,4 @@
-"""Run files of training steps: a lane a GPU, and one for each of its streams."""
+"""Run files of training steps: a lane per GPU, and one for each of its streams."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ end
 def lanes_of(
     file: Path,
 ) -> tuple[dict[str, Any], list[dict[str, Any]], dict[tuple[int, str], float], list[float]]:
-    """The contents of a run file; seconds by lane and state, which leave no gaps; ends of lanes."""
+    """Return the contents of a run file; seconds by lane and state without gaps; ends of lanes."""
     with zipfile.ZipFile(file) as archive:
         info = json.loads(archive.read("run.json"))
         states = pq.read_table(io.BytesIO(archive.read("states.parquet"))).to_pylist()
@@ -63,7 +63,7 @@ def test_lanes_are_gpus_and_streams_and_show_what_is_exposed(
     assert info["end"] == pytest.approx(end)
     assert last == [pytest.approx(end)] * 3
     reduces = seconds[2, "transfer"]
-    # The second kernel runs beside it, and loses SMs.
+    # The second kernel overlaps it, and loses SMs.
     assert seconds[0, "compute"] == seconds[1, "compute"] > 4e-3
     second = seconds[1, "compute"] - 2e-3
     assert seconds[0, "transfer"] == pytest.approx(reduces - second, abs=2e-4)

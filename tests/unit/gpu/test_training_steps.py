@@ -1,4 +1,4 @@
-"""Training steps beside measured times: those that docs/ai_validation.md promises to predict."""
+"""Predicted training steps and measured times, as stated in docs/ai_validation.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of sweeps share."""
+"""Shared fixtures of the tests of sweeps."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def forget_registered_functions(restored_registry: None) -> None:
-    """Modules of one test register nothing for the next."""
+    """Undo registrations by modules of a test."""
 
 
 @pytest.fixture
 def make_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., str]]:
-    """Write modules that workers can import; gives the name back."""
+    """Return a function that writes a module for workers to import, and returns its name."""
     monkeypatch.syspath_prepend(str(tmp_path))
     made: list[str] = []
 
@@ -34,13 +34,13 @@ def make_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cal
 
 
 def write_trace(directory: Path, lines: str) -> Path:
-    """A trace of one file."""
+    """Write a trace of one file."""
     file = directory / "trace.txt"
     file.write_text(lines)
     return file
 
 
 def same(a: pd.DataFrame, b: pd.DataFrame) -> bool:
-    """True if two frames are equal in all that does not depend on the machine."""
+    """Return whether two frames are equal except for machine-dependent columns."""
     pd.testing.assert_frame_equal(a.drop(columns="wall_time"), b.drop(columns="wall_time"))
     return True

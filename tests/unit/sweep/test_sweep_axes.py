@@ -1,4 +1,4 @@
-"""What a sweep can vary: axes, points of a design, placements, and random speeds."""
+"""Variation in sweeps: axes, points of a design, placements, and random speeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sweeps on a real Dask cluster of several processes on this machine, one of which is killed."""
+"""Sweeps on a real Dask cluster of several local processes, one of which is killed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tisim.studies.sweep.store import Table
 
 distributed = pytest.importorskip("distributed", reason="needs the extra tisim[dask]")
 
-# The cluster's own threads and sockets outlive it by a moment.
+# The cluster's own threads and sockets briefly outlive it.
 pytestmark = pytest.mark.filterwarnings("default")
 
 SPEC: dict[str, Any] = {
@@ -126,7 +126,7 @@ def test_a_scheduler_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_cluster_of_processes_whose_workers_are_killed(
     expected: pd.DataFrame, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A scheduler and two workers, started as users do; one after the other is killed."""
+    """A scheduler and two workers, started as by users; both workers are killed in turn."""
     file = tmp_path / "scheduler.json"
     roles = {
         "scheduler": ["--host", "127.0.0.1", "--port", "0", "--no-dashboard"],

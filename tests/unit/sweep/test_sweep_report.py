@@ -189,10 +189,10 @@ def test_every_column_is_explained() -> None:
 
 
 NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
-SECONDS = 300  # for a cell, on a busy machine
+SECONDS = 300  # per cell, on a busy machine
 
 
-# `make docs` executes all of them, and fails where a cell does.
+# `make docs` executes all of them, and fails if a cell does.
 @pytest.mark.filterwarnings("default")  # of Jupyter's own
 @pytest.mark.parametrize(
     "file", NOTEBOOKS[campaign(1, 0) : campaign(2, 4)], ids=lambda file: file.stem

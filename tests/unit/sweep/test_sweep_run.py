@@ -1,4 +1,4 @@
-"""Sweeps: what their rows say, what is shared, what fails, and in how many processes."""
+"""Sweeps: content of rows, sharing of work, failures, and numbers of processes."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_compute_volumes_vary_with_the_seed_and_the_replicate() -> None:
     times = frame.pivot(index="replicate", columns=["compute_noise", "latency"])["compute_max"]
     assert times[0, "x1"].nunique() == 1
     assert times[0.2, "x1"].nunique() == 3
-    # The luck of a replicate is the same whatever else varies.
+    # The random factors of a replicate are the same in all scenarios.
     assert times[0.2, "x1"].to_list() == pytest.approx(times[0.2, "x2"].to_list(), rel=1e-12)
     other = tisim.sweep(RING, **SPEC, vary=vary, replicates=3, seed=1)
     noisy = frame["compute_noise"] > 0

@@ -1,4 +1,4 @@
-"""The files of sweeps: rows as they come, what is left after a kill, and going on."""
+"""Output files of sweeps: rows as they finish, remainders after a kill, and resumption."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SPEC: dict[str, Any] = {"platform": GRAPHENE, "workers": 1}
 
 @pytest.fixture
 def jobs(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """The jobs that are carried out in this process."""
+    """The jobs executed in this process."""
     done: list[object] = []
     original = Worker.run
     monkeypatch.setattr(Worker, "run", lambda self, job: done.append(job) or original(self, job))
@@ -267,7 +267,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 def test_rows_of_another_simulator_are_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A core that was compiled from other sources, whatever its version says."""
+    """A core compiled from other sources, whatever its version."""
     from tisim.studies.sweep import plan
 
     target = tmp_path / "out.csv"
@@ -314,7 +314,7 @@ def test_what_the_digest_leaves_out_exists() -> None:
 
 
 def test_two_sweeps_do_not_write_one_file(tmp_path: Path) -> None:
-    """The second is refused while the first is under way, and finds its rows later."""
+    """The second is refused while the first is running, and finds its rows afterwards."""
     file = tmp_path / "rows.csv"
     with locked(file), pytest.raises(InputError, match="another process is writing it"):
         tisim.sweep(RING, vary=VARY, output=file, **SPEC)

@@ -1,4 +1,4 @@
-"""Studies: TOML files, messages about wrong ones, and registries of actions of their own."""
+"""Studies: TOML files, errors of invalid ones, and registries with the user's own actions."""
 
 from __future__ import annotations
 
@@ -303,7 +303,7 @@ def test_keys_depend_on_names_and_functions(
     assert list(frames[1]["simulated_time"] - frames[0]["simulated_time"]) == [0.5] * 3
     assert not set(frames[0]["key"]) & set(frames[1]["key"])
     assert same(frames[0], frames[2])
-    # The file of the functions counts too.
+    # The file of the functions is also included.
     make_module("registered_naps", NAPS + "\nWHAT = 1\n")
     again = tisim.sweep(trace, platform=GRAPHENE, vary=VARY, workers=1, registry=with_nap(naps.nap))
     assert not set(frames[0]["key"]) & set(again["key"])

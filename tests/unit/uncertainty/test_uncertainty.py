@@ -52,7 +52,7 @@ def test_sets_are_drawn_from_a_seed(calibration: Calibration) -> None:
         assert one.keys() == calibration.config.keys()
         assert one["smpi/async-small-thresh"] == calibration.config["smpi/async-small-thresh"]
         assert max(table(one["smpi/bw-factor"])) <= 1
-        # Start-up times lie between those back to back and those after idling, a fifth longer.
+        # Start-up times are between those back to back and those after idling, a fifth longer.
         shortest = (
             table(one["smpi/lat-factor"])[0] / table(calibration.config["smpi/lat-factor"])[0]
         )
@@ -60,7 +60,7 @@ def test_sets_are_drawn_from_a_seed(calibration: Calibration) -> None:
 
 
 def test_patterns_that_differ_widen_no_interval(calibration: Calibration) -> None:
-    """Shifts take 11 % longer than transfers alone, each time: the bandwidth is as certain."""
+    """Shifts always take 11 % longer than single transfers: the bandwidth is equally certain."""
     assert set(_relative_rates(calibration.measurements)) == {1.0}
 
 
@@ -93,10 +93,10 @@ def test_programs_that_are_alike_count_more() -> None:
     one = (1.0,)
     assert Interval.of(one, 0, programs, {"transfers": 1.0}).high == pytest.approx(1.01, abs=1e-3)
     assert Interval.of(one, 0, programs, {"short messages": 0.9, "transfers": 0.1}).high > 1.6
-    # Computing is measured apart: errors are those of the rest.
+    # Computing is measured separately: errors apply to the remaining time.
     computing = Interval.of(one, 0, programs, {"computing": 0.9, "short messages": 0.1})
     assert computing.high == pytest.approx(1 + 0.1 * np.expm1(0.5), rel=1e-3)
-    # Without shares, all count alike.
+    # Without shares, all programs weigh the same.
     assert Interval.of(one, 0, programs).high > 1.6
 
 
@@ -119,7 +119,7 @@ def test_a_replay_with_sets(calibration: Calibration, tmp_path: Path) -> None:
     assert len(first.times) == 4
     assert first.low < first.high
     assert first == interval()
-    # Options that the user sets are not varied.
+    # Options set by the user are not varied.
     assert len(set(interval(config=calibration.config).times)) == 1
     with pytest.raises(InputError, match="2 replays or more"):
         replay_with_sets(RING, sets, 1, platform=platform)

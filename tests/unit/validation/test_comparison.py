@@ -1,4 +1,4 @@
-"""Predictions beside real runs: intervals, causes of differences, published tables."""
+"""Comparison of predictions with real runs: intervals, causes of differences, tables."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> CommandLine:
 
 
 def result(real: float, *, spread: float = 0.0, noisy: bool = False) -> CaseResult:
-    """A case that is predicted to take a second, with two sets of parameters."""
+    """Return a case with a predicted time of one second, with two sets of parameters."""
     return CaseResult(
         Case("x", Path("x.tit"), Path("x.xml")),
         (real,),
@@ -51,7 +51,7 @@ def result(real: float, *, spread: float = 0.0, noisy: bool = False) -> CaseResu
 
 @pytest.fixture
 def nothing_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """tisim comes with no errors of its own."""
+    """Remove the errors that tisim ships with."""
     monkeypatch.setattr("tisim.studies.validation.comparison.shipped_programs", tuple)
 
 
@@ -101,9 +101,10 @@ def test_a_case_knows_nothing_of_its_group() -> None:
     ]
     coverage = Coverage.of(grouped)
     assert coverage is not None
-    # Those of `b` know that errors of a half occur; those of `a` that there are none.
+    # The cases of `b` use the errors of a half in `a`; those of `a` use the errors of `b`, all
+    # zero.
     assert coverage.with_errors == 8
-    # No interval is narrower than 1 % of the prediction either way.
+    # No interval is narrower than 1 % of the prediction on either side.
     missed = (0.02 + 20 * 0.49) / 1.5
     assert coverage.score == pytest.approx((2 * missed + 8 * (1.5 - 1 / 1.5)) / 10)
 
@@ -174,7 +175,7 @@ def test_few_values_are_all_that_is_known() -> None:
 
 
 def test_many_values_say_more() -> None:
-    # With 20 values the sixth and the fifteenth: the classical table of the sign test.
+    # With 20 values, the sixth and the fifteenth: the classical table of the sign test.
     assert median_interval([float(value) for value in range(1, 21)]) == (6.0, 15.0)
 
 
@@ -196,7 +197,7 @@ def test_quartiles() -> None:
 
 pytest.importorskip("pyarrow")
 
-# Rank 0 has a processor for one of two seconds, rank 1 for all of one and a half.
+# Rank 0 has a processor for one of two seconds, rank 1 for all of its 1.5 seconds.
 TRACE = """\
 # counter: time, seconds of processor time times 1e+09 (nanoseconds)
 0 barrier
@@ -207,13 +208,13 @@ TRACE = """\
 0 waitall
 1 recv 0 0 1000000
 """
-# Lines, and when their calls began and ended, of each rank.
+# Lines of each rank, and begin and end of their calls.
 CALLS = [([2, 6, 7], [0.0, 2.1, 2.1], [0.1, 2.6, 2.6]), ([3, 8], [0.0, 1.6], [0.1, 2.6])]
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> list[str]:
-    """The command's arguments: a platform, the trace and its run."""
+    """Return the command's arguments: a platform, the trace and its run."""
     names = [str(tmp_path / name) for name in ("p.xml", "two.txt", "two.tir")]
     new.cluster(2, bandwidth="10MBps", latency="1us", speed="1Gf").write(names[0])
     Path(names[1]).write_text(TRACE)
@@ -274,7 +275,7 @@ def test_a_prediction_is_no_real_run(tisim: CommandLine, files: list[str], tmp_p
 
 
 def text(programs: object) -> str:
-    """The lines of all ranks."""
+    """Return the lines of all ranks."""
     assert isinstance(programs, (list, tuple))
     return "".join(f"{rank} {line}\n" for rank, lines in enumerate(programs) for line in lines)
 

@@ -1,4 +1,4 @@
-"""The testbed of `make validate`: its programs are sound, and nothing of it is left behind."""
+"""The testbed of `make validate`: its programs are sound, and it leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_frames_take_the_delay_of_two_cables(tmp_path: Path) -> None:
             asked = subprocess.run([*on(1), "ask"], capture_output=True, text=True, check=True)
     received, seconds = asked.stdout.split()
     assert received == "8000"  # in six frames, whose checksums are right
-    assert float(seconds) >= 4 * 0.05  # two cables, there and back
+    assert float(seconds) >= 4 * 0.05  # two cables, round trip
 
 
 def test_a_study_with_the_real_times(tmp_path: Path) -> None:
@@ -208,14 +208,14 @@ def test_a_second_rank_on_a_host_measures_its_loopback(tmp_path: Path) -> None:
     measured = read_measurements([tmp_path / "x.csv"])
     assert measured.inside is not None
     assert set(measured.inside["operation"]) >= {"pingpong", "send", "recv"}
-    # The patterns have one rank a host.
+    # The patterns have one rank per host.
     transfers = measured.frame[measured.frame["operation"] == "transfer"]
     assert set(transfers["pattern"]) == {"pairs", "shift", "incast", "fan-out"}
     assert set(transfers[transfers["pattern"] == "shift"]["pairs"]) == {3}
 
 
 def test_mpich_is_calibrated_and_validated(tmp_path: Path) -> None:
-    """Its selector and the order of its messages are in the platform; real runs come to an end."""
+    """Its selector and the order of its messages are in the platform; real runs complete."""
     need_testbed("mpich")
     with shaped_nodes(4, 80_000_000, tmp_path, library="mpich") as bed:
         measured = tmp_path / "measured.csv"
@@ -241,7 +241,7 @@ def test_mpich_is_calibrated_and_validated(tmp_path: Path) -> None:
             for program in few_programs()[4:7]
         )
         results = validate(Study(cases)).results
-    # How well they agree depends on what else the machine does while ranks poll.
+    # The agreement depends on the load of the machine while ranks poll.
     assert [len(result.real) for result in results] == [3, 3, 3]
     assert all(min(result.predicted) > 0 for result in results)
 

@@ -55,7 +55,7 @@ def test_groups_and_thresholds() -> None:
 
 
 def test_without_a_case_that_counts_there_is_no_number(tmp_path: Path) -> None:
-    """JSON has no NaN, and no error is above a threshold that nothing could be compared to."""
+    """JSON has no NaN, and a missing error exceeds no threshold."""
     noisy = case("d", PREDICTED * 0.5, PREDICTED, PREDICTED * 2)
     validation = validate(Study((noisy,), {"": Thresholds(median=0.05)}))
     assert validation.violations == (
@@ -71,7 +71,7 @@ def test_the_page_shows_each_case() -> None:
     text = page("a & b", validation, ["yesterday"])
     assert "<h1>a &amp; b</h1>" in text
     assert "ring &lt;1&gt;" in text
-    assert text.count("<circle") == 2  # the point, and that of the legend
+    assert text.count("<circle") == 2  # the point, and the one of the legend
     assert "yesterday" in text
 
 
@@ -98,7 +98,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_a_real_run(one_mpi: Mpi, tmp_path: Path) -> None:
-    """A ring on one host has no likeness to the backbone: the error is large and explained."""
+    """A ring on one host does not resemble the backbone: the error is large and explained."""
     run = {"command": (one_mpi.run,), "compiler": one_mpi.cc}
     executed = dataclasses.replace(case("ring"), **run, speed=1e12)
     stuck_trace = tmp_path / "stuck.txt"
