@@ -48,10 +48,10 @@ def main(
     instructions_only: bool,
     record: bool,
 ) -> None:
-    """Measure speed and memory, beside SimGrid's replay where that is installed.
+    """Measure speed and memory, compared with SimGrid's replay if it is installed.
 
-    The answers are checked first. The tables go to docs/benchmarks.md, after each part of the work,
-    so that a run that is stopped leaves what it has measured.
+    The answers are checked first. The tables are written to docs/benchmarks.md after each part of
+    the work, so that an interrupted run leaves its measurements.
     """
     if instructions_only:
         sys.exit(_compare_instructions(record))
@@ -165,7 +165,7 @@ def _compare_instructions(record: bool) -> int:
 
 @contextmanager
 def _steps() -> Iterator[Callable[[str, float], None]]:
-    """A progress bar on a terminal; elsewhere a line a step."""
+    """Show a progress bar on a terminal; elsewhere print a line per step."""
     if not sys.stderr.isatty():
         said: list[str] = []
 

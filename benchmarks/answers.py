@@ -1,4 +1,4 @@
-"""Checks that replays give the times of the reference, before anything is timed."""
+"""Check that replays give the times of the reference, before anything is timed."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from typing import Any
 
 from benchmarks.process import ROOT, TISIM, run
 
-# As tests/golden has it.
+# As in tests/golden.
 _RELATIVE = 1e-6
 _ABSOLUTE = 1e-9  # seconds
 
 
 class WrongAnswerError(Exception):
-    """A replay that does not end when the reference says."""
+    """A replay whose ranks do not end at the reference's times."""
 
 
 def check_answers(quick: bool, progress: Callable[[float], None]) -> int:
-    """Replay the cases of ``tests/golden/reference.json``; how many there were.
+    """Replay the cases of ``tests/golden/reference.json``; return their number.
 
     Parameters
     ----------
     quick
-        Only those of the default selector.
+        Only the cases with the default selector.
     progress
-        Is told which part is done, from 0 to 1.
+        Called with the finished fraction, from 0 to 1.
 
     Raises
     ------
     WrongAnswerError
-        When a rank ends at another time.
+        If a rank ends at another time.
     """
     cases = json.loads((ROOT / "tests" / "golden" / "reference.json").read_text())["cases"]
     chosen = [case for case in cases if not (quick and case["cfg"])]

@@ -3,8 +3,8 @@
 usage: python -m benchmarks.applications FOLDER [NAME...]
 
 FOLDER has the sources of programs, one folder each, named as in applications.toml: LULESH, CoMD and
-so on. They are built there, by the compilers of this checkout; hpcc, LAMMPS (lmp) and mpi4py are
-taken from the PATH. What is missing is left out, and said. Everything is written into FOLDER.
+so on. They are built there, with the compilers of this checkout; hpcc, LAMMPS (lmp) and mpi4py are
+found on the PATH. Missing programs are skipped with a message. All output is written into FOLDER.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from benchmarks.process import ROOT, TISIM, ProgramError, run
 
 _TABLE = Path(__file__).with_suffix(".toml")
 _LAUNCH = ("mpirun", "--oversubscribe")
-# Relative tolerance on the table's number of actions: beyond it, program or recorder differ.
+# Relative tolerance of the table's number of actions: beyond it, program or recorder differ.
 _DEVIATION = 0.1
 _HEAD = "| program | ranks | actions | trace | calls that decide | simulated |"
 _RULE = "|---|--:|--:|--:|--:|--:|"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Take the programs through all commands; 1 where one fails."""
+    """Run the programs through all commands; return 1 if one fails."""
     if not arguments or not Path(arguments[0]).is_dir():
         names = ", ".join(tomllib.loads(_TABLE.read_text()))
         print(
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def programs(folder: Path, names: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The programs of the table, or those of `names`, that are in `folder` or on the PATH."""
+    """Yield the programs of the table, or those of `names`, in `folder` or on the PATH."""
     for name, of in tomllib.loads(_TABLE.read_text()).items():
         if names and name not in names:
             continue
@@ -66,7 +66,7 @@ def programs(folder: Path, names: Sequence[str]) -> Iterator[tuple[str, dict[str
 
 
 def _row(name: str, of: dict[str, object], folder: Path) -> str:
-    """Build a program and run all commands: its row of the table."""
+    """Build a program and run all commands; return its row of the table."""
     place = folder / str(of.get("sources", name)) / str(of.get("within", ""))
     place.mkdir(exist_ok=True)
     shell = ("sh", "-e", "-c", 'cd "$0" && eval "$1"', place)
@@ -79,7 +79,7 @@ def _row(name: str, of: dict[str, object], folder: Path) -> str:
     trace, ranks = folder / f"{name}.tit", str(of["ranks"])
     tisim = " ".join(TISIM)
     started = f"{' '.join(_LAUNCH)} -n {ranks} {of['run']}"
-    # Where the program runs, this checkout is not what Python finds first.
+    # In the program's directory, Python does not find this checkout first.
     path = {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
     record = f"{tisim} record --counter time --call-sites -o {trace} -- {started}"
     run([*shell, record], environment=path)

@@ -1,7 +1,7 @@
-/* A library to be preloaded (LD_PRELOAD) into the ranks of a program that is not recorded. Each
-   rank adds a line to the file $TISIM_CLOCK: when MPI_Init returned and when MPI_Finalize was
-   called, in seconds of the host's clock, the processor time of the process in between, and by how
-   many bytes its memory had grown at most. */
+/* A library to preload (LD_PRELOAD) into the ranks of an unrecorded program. Each rank adds a line
+   to the file $TISIM_CLOCK: when MPI_Init returned and when MPI_Finalize was called, in seconds of
+   the host's clock, the processor time of the process in between, and the maximum growth of its
+   memory in bytes. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static long bytes_of_status(const char* name) {
 }
 
 static void begin(void) {
-  /* The most memory so far is then what is used now. */
+  /* Resets the peak to the current memory. */
   FILE* const file = fopen("/proc/self/clear_refs", "w");
   if (file != NULL) {
     fputs("5", file);
@@ -67,7 +67,7 @@ int MPI_Finalize(void) {
   return PMPI_Finalize();
 }
 
-/* Open MPI's functions for Fortran do not call those for C. */
+/* Open MPI's Fortran functions do not call the C functions. */
 void pmpi_init_(int* status);
 void pmpi_init_thread_(int* required, int* provided, int* status);
 void pmpi_finalize_(int* status);

@@ -1,6 +1,6 @@
-"""Instructions of small replays under valgrind: a measure that no other program disturbs.
+"""Instructions of small replays under valgrind: a measure independent of other programs.
 
-``benchmarks/instructions.json`` has the numbers that were recorded. They depend on the compiler and
+``benchmarks/instructions.json`` contains the recorded numbers. They depend on the compiler and
 on the versions of Python and numpy; on one machine they vary by a few millionths.
 """
 
@@ -20,7 +20,7 @@ from benchmarks.topologies import SPARSE
 from benchmarks.traces import TraceSource, handed_out, new_platform
 
 RECORD = Path(__file__).with_name("instructions.json")
-#: A larger change is told of.
+#: Larger relative changes are reported.
 TOLERANCE = 0.03
 
 
@@ -35,13 +35,13 @@ _REPLAYS: tuple[tuple[str, TraceSource, Callable[[], Path]], ...] = (
     ("sparse.256 on a fat tree", SPARSE.make(256), lambda: new_platform("fat-tree", 256)),
     ("sparse.256 on a torus", SPARSE.make(256), lambda: new_platform("torus", 256)),
 )
-# A replay is what so many in one process take more than one takes.
+# The cost of a replay is the difference between this many in one process and a single one.
 _TIMES = 3
 
 
 @dataclass(frozen=True)
 class Count:
-    """Instructions of a replay, reading the trace included, and those that were recorded."""
+    """Instructions of a replay, including reading the trace, and the recorded number."""
 
     name: str
     instructions: int
@@ -49,17 +49,17 @@ class Count:
 
     @property
     def change(self) -> float:
-        """How much more there are now, relative; 0 when nothing is recorded."""
+        """Relative change since the recording; 0 if nothing is recorded."""
         return self.instructions / self.recorded - 1 if self.recorded else 0.0
 
     @property
     def changed(self) -> bool:
-        """True if somebody should look at it."""
+        """True if the change should be investigated."""
         return self.recorded is None or abs(self.change) > TOLERANCE
 
 
 def missing() -> str | None:
-    """Why nothing can be counted."""
+    """Return why nothing can be counted, or None."""
     return None if shutil.which("valgrind") else "valgrind is not installed"
 
 
@@ -69,7 +69,7 @@ def count(progress: Callable[[float], None]) -> list[Count]:
     Parameters
     ----------
     progress
-        Is told which part is done, from 0 to 1.
+        Called with the finished fraction, from 0 to 1.
     """
     recorded = json.loads(RECORD.read_text())["instructions"] if RECORD.is_file() else {}
     counts = []
@@ -82,7 +82,7 @@ def count(progress: Callable[[float], None]) -> list[Count]:
 
 
 def record(counts: list[Count]) -> None:
-    """Write the numbers down."""
+    """Write the recorded numbers."""
     content = {
         "what": "instructions of one replay; python -m benchmarks --instructions compares",
         "machine": machine(),
@@ -94,10 +94,10 @@ def record(counts: list[Count]) -> None:
 
 
 def _instructions(times: int, trace: Path, platform_file: Path) -> int:
-    """Of a whole process that replays so many times."""
+    """Count the instructions of a process that replays `times` times."""
     command = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
     command += [sys.executable, "-m", "benchmarks.replay_times"]
-    # Hashes, threads that wait for work and compiled files would make every run another.
+    # Hashes, threads that wait for work and compiled files would make runs differ.
     environment = {
         "PYTHONHASHSEED": "0",
         "OPENBLAS_NUM_THREADS": "1",

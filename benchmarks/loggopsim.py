@@ -1,7 +1,7 @@
 """The same traces in LogGOPSim, whose messages never share a link.
 
-LogGOPSim (Hoefler, Schneider and Lumsdaine, 2010) reads schedules in GOAL. Where it and its
-``txt2bin`` are not found, it is left out.
+LogGOPSim (Hoefler, Schneider and Lumsdaine, 2010) reads schedules in GOAL. It is skipped if it or
+its ``txt2bin`` is not found.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from pathlib import Path
 
 from benchmarks.process import run
 
-# Dates are whole numbers: of 10 ps, so that a byte at 100 Gb/s takes 8. A route takes 2 us.
+# Dates are integers in units of 10 ps, so that a byte at 100 Gb/s takes 8. A route takes 2 us.
 _FLOPS = 3.2e9 * 1e-11
 _NETWORK = ("-L", "200000", "-o", "0", "-g", "0", "-G", "8", "-O", "0", "-S", str(2**30))
 
 
 def missing() -> str | None:
-    """Why nothing can be simulated."""
+    """Return why nothing can be simulated, or None."""
     for program in ("LogGOPSim", "txt2bin"):
         if shutil.which(program) is None:
             return f"{program} is not installed"
@@ -27,7 +27,7 @@ def missing() -> str | None:
 
 
 def cpu_seconds(files: Sequence[Path]) -> float:
-    """Processor seconds of LogGOPSim for a trace; `files` are those of its ranks."""
+    """Return LogGOPSim's processor seconds for a trace; `files` are those of its ranks."""
     with tempfile.TemporaryDirectory() as directory:
         text, schedule = Path(directory) / "trace.goal", Path(directory) / "trace.bin"
         with text.open("w") as file:
@@ -37,7 +37,7 @@ def cpu_seconds(files: Sequence[Path]) -> float:
 
 
 def schedules(files: Sequence[Path]) -> Iterator[str]:
-    """The text of the schedules in GOAL, from a trace's files in the order of the ranks."""
+    """Yield the text of the GOAL schedules, from a trace's files in the order of the ranks."""
     yield f"num_ranks {len(files)}\n"
     for rank, file in enumerate(files):
         yield f"\nrank {rank} {{\n"
@@ -49,14 +49,14 @@ def schedules(files: Sequence[Path]) -> Iterator[str]:
 
 
 class _Schedule:
-    """One rank: operations, each of which waits for what came before."""
+    """One rank: operations, each of which depends on the previous ones."""
 
     def __init__(self, rank: int, ranks: int) -> None:
         self.lines: list[str] = []
         self._rank = rank
         self._ranks = ranks
         self._count = 0
-        self._last: int | None = None  # the operation that all that follows waits for
+        self._last: int | None = None  # the operation that all later ones depend on
         self._pending: list[int] = []
 
     def add(self, words: list[str]) -> None:
@@ -98,7 +98,7 @@ class _Schedule:
             self._last = self._put("calc 0", *pending)
 
     def _put(self, operation: str, *needed: int) -> int:
-        """The number of a new operation, after others; without any, after the last one."""
+        """Add an operation after `needed`, or else after the last one; return its number."""
         number = self._count
         self._count += 1
         self.lines.append(f"l{number}: {operation}\n")

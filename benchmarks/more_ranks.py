@@ -1,11 +1,11 @@
-"""What it takes to extrapolate recorded traces to more ranks, and to replay the result.
+"""Cost of extrapolating recorded traces to more ranks, and of replaying the result.
 
 usage: python -m benchmarks.more_ranks FOLDER --to 16384 [--loop 72=299] [--prefer GRID]
            [--platform FILE.xml] [--skip-steady 1e-6] [--hours 1]
 
 FOLDER has packed traces of one program on several numbers of ranks, such as the traces of LU that
-docs/benchmarks.md describes. With `--check RANKS` the trace on that number of ranks is not
-extrapolated from, but compared with, line by line. Without a platform nothing is replayed.
+docs/benchmarks.md describes. With `--check RANKS` the trace on that number of ranks is not used for
+the extrapolation, but compared with it line by line. Without a platform nothing is replayed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SHOWN = ("simulated time", "actions", "skipped", "simulation took")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Extrapolate, compare and replay; 1 where a line differs or a replay does not end in time."""
+    """Extrapolate, compare and replay; return 1 if a line differs or a replay exceeds its limit."""
     asked = _parser().parse_args(arguments)
     by_ranks = {PackedTrace(file).ranks: file for file in sorted(asked.folder.glob("*.tit"))}
     known = [file for ranks, file in sorted(by_ranks.items()) if ranks not in asked.check]
@@ -73,7 +73,7 @@ def _extrapolated(known: Sequence[Path], ranks: int, made: Path, options: Sequen
 
 
 def _compared(recorded: Path, made: Path, directory: Path) -> tuple[int, bool]:
-    """How many lines two traces have, and whether all are equal."""
+    """Return the number of lines of two traces, and whether all are equal."""
     expected, found = directory / "recorded", directory / "made"
     for trace, text in ((recorded, expected), (made, found)):
         run([*TISIM, "unpack", trace.resolve(), "-o", text])

@@ -1,8 +1,8 @@
 """Fit NCCL's primitives to all-reduces of 4 and 8 GPUs, and predict those of 2 to 8.
 
 ``python -m benchmarks.nccl_tables DIR`` reads ``DIR/allreduce.{a100,v100}.{2..8}.csv``, tables of
-nccl-tests (bytes, count, type, and nanoseconds and bus bandwidth out of place and in place) that
-VIA-Research/vTrain publishes, and prints what docs/ai_validation.md says of them.
+nccl-tests (bytes, count, type, and nanoseconds and bus bandwidth out of place and in place)
+published by VIA-Research/vTrain, and prints the figures of docs/ai_validation.md.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import numpy as np
 from tisim.gpu.machines import MACHINES, Machine, Primitive
 from tisim.gpu.nccl import Communicator
 
-#: The version whose choices of protocol meet the steps in the tables of 4 and 8 GPUs.
+#: Versions whose choices of protocol match the steps in the tables of 4 and 8 GPUs.
 VERSIONS = {"a100": "2.18", "v100": "2.12"}
-#: LL is not seen in the tables.
+#: The tables show no use of LL.
 PROTOCOLS = ("LL128", "Simple")
 FITTED = (4, 8)
 GPUS = range(2, 9)
@@ -30,20 +30,20 @@ Table = Sequence[tuple[int, float]]
 
 
 def read_table(path: Path) -> Table:
-    """Bytes and seconds, out of place, of each row."""
+    """Return bytes and out-of-place seconds of each row."""
     with path.open(newline="") as file:
         rows = list(csv.reader(file))[1:]
     return [(int(row[0]), float(row[3]) * 1e-9) for row in rows]
 
 
 def errors(machine: Machine, gpus: int, table: Table, version: str) -> list[float]:
-    """Predicted over measured time, less one, of each row."""
+    """Return the relative error of the predicted time of each row."""
     group = Communicator(machine, tuple(range(gpus)), version, protocols=PROTOCOLS)
     return [group.collective("all_reduce", size).time / time - 1 for size, time in table]
 
 
 def fit(name: str, tables: Mapping[int, Table]) -> Machine:
-    """The machine with the primitives that fit the tables of 4 and 8 GPUs best."""
+    """Return the machine with the primitives that fit the tables of 4 and 8 GPUs best."""
     from scipy.optimize import least_squares
 
     known = MACHINES[name]

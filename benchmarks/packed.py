@@ -30,7 +30,7 @@ _GENERATED: tuple[Pattern, ...] = (
     TreeAllreduce(ranks=4096, iterations=10),
     TreeAllreduce(ranks=4096, iterations=1000),
 )
-_BATCH = 8  # operations, as a replay of many ranks reads them
+_BATCH = 8  # operations, like a replay of many ranks
 _REPEATS = 5
 
 
@@ -97,7 +97,7 @@ def _generated(pattern: Pattern) -> tuple[str, ...]:
 
 
 def _seconds(work: Callable[[], object]) -> float:
-    """Processor time, the median of some."""
+    """Return the processor time, as the median of several runs."""
     taken = []
     for _ in range(_REPEATS):
         start = time.process_time()

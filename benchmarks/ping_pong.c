@@ -1,5 +1,5 @@
-/* Messages of one byte to and fro between two ranks of one host, called at some depth of functions.
- * Prints the median and the least time of a call of MPI, in nanoseconds. */
+/* One-byte messages back and forth between two ranks of one host, called at some call depth.
+ * Prints the median and the minimum time of an MPI call, in nanoseconds. */
 #define _POSIX_C_SOURCE 199309L
 #include <mpi.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <time.h>
 
 #define BATCHES 2000
-#define ROUND_TRIPS 50 /* of a batch: two calls each */
+#define ROUND_TRIPS 50 /* per batch: two calls each */
 
 static int rank;
 static char byte;

@@ -1,4 +1,4 @@
-"""The table of docs/tit.md: what the levels of precision of packed traces take and change.
+"""The table of docs/tit.md: size and accuracy of the precision levels of packed traces.
 
 ``python -m benchmarks.precision`` packs the traces of ``traces/`` at every level, replays them on
 two platforms, and writes the table.
@@ -33,7 +33,7 @@ TRACES = {
 
 
 def row_of(name: str, level: str, platforms: dict[str, Platform], times: dict[str, float]) -> str:
-    """A row of the table; `times` has the times of the exact trace, and gets them from it."""
+    """Return a row of the table; `times` contains the exact trace's times, or receives them."""
     with tempfile.TemporaryDirectory() as directory:
         packed = Path(directory) / "trace.tit"
         pack(ROOT / "traces" / TRACES[name], packed, volumes=level)

@@ -1,4 +1,4 @@
-"""Runs a program and says what it took."""
+"""Run a program and measure its cost."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ TISIM = (sys.executable, "-m", "tisim")
 
 
 class ProgramError(Exception):
-    """A program that did not end well."""
+    """A program that failed."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a program took.
+    """Cost of a run of a program.
 
     Parameters
     ----------
     seconds
-        From its start to its end.
+        Wall-clock time.
     cpu_seconds
-        Of processors, in user and system mode, its children included.
+        User and system time, including children.
     peak_bytes
-        The most memory that it (or one child) had resident.
+        Maximum resident memory of the program or of one child.
     output
-        What it printed, both streams.
+        Its output, both streams.
     """
 
     seconds: float
@@ -54,7 +54,7 @@ def run(
     Raises
     ------
     ProgramError
-        When its exit status is not 0, or it takes longer than `timeout` seconds.
+        If its exit status is not 0, or it takes longer than `timeout` seconds.
     """
     with tempfile.TemporaryFile() as output:
         start = time.perf_counter()
@@ -64,11 +64,11 @@ def run(
             stdout=output,
             stderr=subprocess.STDOUT,
             cwd=ROOT,
-            # As where a package is installed, Python compiles no source at each start.
+            # As for an installed package, Python compiles no source at start-up.
             env=os.environ | {"PYTHONDONTWRITEBYTECODE": ""} | (environment or {}),
             start_new_session=True,
         )
-        # The whole session: smpirun leaves its child alone when it is killed.
+        # The whole session: smpirun does not kill its child when it is killed.
         killer = threading.Timer(timeout, os.killpg, (process.pid, 9))
         killer.start()
         try:

@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.public_hpl DIR`` reads clones of ``alegrand/mpi_calibration``,
 ``Ezibenroc/simulating_mpi_applications_at_scale`` and ``Ezibenroc/HPL-paper`` in DIR, makes a trace
-of HPL's messages and computations for each run, and prints what docs/validation.md says of them.
+of HPL's messages and computations for each run, and prints the figures of docs/validation.md.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from tisim import PlatformBuilder
 from tisim.studies.calibration import calibrate, read_measurements
 
 _WORD = 8
-#: The algorithms of what the trace has as collectives of a column of processes.
+#: Algorithms of the trace's collectives in a column of processes.
 ALGORITHMS = {"smpi/allreduce": "rdb", "smpi/scatter": "ompi_binomial", "smpi/allgather": "ring"}
 
 
 @dataclass(frozen=True)
 class Linpack:
-    """A run of HPL: its parameters and how fast its processes compute.
+    """A run of HPL: its parameters and the speed of its processes.
 
     Attributes
     ----------
     size, block
         Order of the matrix, and of its blocks.
     rows, columns
-        Of the grid of processes, which are numbered by rows.
+        Shape of the grid of processes, which are numbered by rows.
     rings
-        Through how many rings a panel is handed on in its row of processes.
+        Number of rings that broadcast a panel in its row of processes.
     ahead
         Whether a panel is factorised before the others' update is complete (depth 1).
     a_triple
-        Seconds of a multiplication and an addition in dgemm.
+        Seconds per multiplication and addition in dgemm.
     a_row, a_column, an_entry
-        Seconds more for each entry of dgemm's operands and of its result.
+        Additional seconds per entry of dgemm's operands and of its result.
     """
 
     size: int
@@ -57,11 +57,11 @@ class Linpack:
     an_entry: float = 0.0
 
     def lines(self, rank: int) -> Iterator[str]:
-        """The trace of one rank; the hosts' speed is 1e9."""
+        """Yield the trace of one rank; the hosts' speed is 1e9."""
         row, column = divmod(rank, self.columns)
         yield "init"
         yield f"comm_split 0 1 {column} {row}"
-        waiting: int | None = None  # the panel whose update is not complete
+        waiting: int | None = None  # the panel with an incomplete update
         for panel in range(-(-self.size // self.block)):
             owner = panel % self.columns
             if waiting is not None and column == owner and self.ahead:
@@ -79,16 +79,16 @@ class Linpack:
         yield "finalize"
 
     def _down(self, panel: int, row: int) -> int:
-        """Rows that a process has from a panel on."""
+        """Return the rows of a process from a panel on."""
         return _of(self.size - panel * self.block, self.block, (row - panel) % self.rows, self.rows)
 
     def _across(self, panel: int, column: int) -> int:
-        """Columns that a process has from a panel on, the right-hand side left out."""
+        """Return the columns of a process from a panel on, without the right-hand side."""
         place = (column - panel) % self.columns
         return _of(self.size - panel * self.block, self.block, place, self.columns)
 
     def _factorise(self, panel: int, row: int) -> Iterator[str]:
-        """The columns of a panel, one by one: who has the pivot, and the rows below."""
+        """Factorise the columns of a panel one by one: find the pivot, update the rows below."""
         width = min(self.block, self.size - panel * self.block)
         seconds = self._down(panel, row) * width * self._triple(width) / 2
         for _ in range(width):
@@ -99,7 +99,7 @@ class Linpack:
         return self.a_triple + (self.a_row + self.an_entry) / width
 
     def _hand_on(self, panel: int, row: int, column: int) -> Iterator[str]:
-        """The factorised panel along the row of processes."""
+        """Send the factorised panel along the row of processes."""
         if self.columns == 1:
             return
         place = (column - panel) % self.columns
@@ -120,7 +120,7 @@ class Linpack:
                 yield f"send {rank(place + 1)} 1 {nbytes}"
 
     def _update(self, panel: int, row: int, width: int) -> Iterator[str]:
-        """Some columns: rows are exchanged, then the triangle and the rest are computed."""
+        """Update some columns: exchange rows, then compute the triangle and the rest."""
         if width <= 0:
             return
         part = -(-width * self.block * _WORD // self.rows)
@@ -134,7 +134,7 @@ class Linpack:
         yield f"compute {(triangle + rest) * 1e9:.0f}"
 
     def seconds(self, platform: Path, cores: int) -> float:
-        """The predicted time."""
+        """Return the predicted time."""
         with tempfile.TemporaryDirectory() as directory:
             for rank in range(self.rows * self.columns):
                 lines = (f"{rank} {line}\n" for line in self.lines(rank))
@@ -146,7 +146,7 @@ class Linpack:
 
 
 def _of(size: int, block: int, place: int, processes: int) -> int:
-    """Of so many rows, in blocks that go round, those of the process at a place."""
+    """Return the rows of the process at a place, out of `size` in a block-cyclic distribution."""
     if size <= 0:
         return 0
     whole, rest = divmod(size, block)
@@ -155,9 +155,9 @@ def _of(size: int, block: int, place: int, processes: int) -> int:
 
 
 def taurus(directory: Path, into: Path) -> Iterator[tuple[str, float, float]]:
-    """Runs of one size on 1, 4, 8 and 12 nodes: their name, the real time and the predicted one.
+    """Yield runs of one size on 1, 4, 8 and 12 nodes: name, real time and predicted time.
 
-    What a core computes comes from the run on one node, which has no network.
+    The speed of a core is taken from the run on one node, which does not use the network.
     """
     archive = directory / "mpi_calibration/results/taurus-15-taurus-5_2018-06-08.zip"
     table = directory / "simulating_mpi_applications_at_scale/hpl_analysis/taurus/real.csv"
@@ -181,9 +181,9 @@ def taurus(directory: Path, into: Path) -> Iterator[tuple[str, float, float]]:
 
 
 def dahu(directory: Path, into: Path, sizes: Sequence[int]) -> Iterator[tuple[str, float, float]]:
-    """Runs on all 32 nodes: their name, the median real time and the predicted one.
+    """Yield runs on all 32 nodes: name, median real time and predicted time.
 
-    What dgemm takes is what the paper measured on a core (of node 2, M1 in section 5).
+    The time of dgemm is the paper's measurement on a core (of node 2, M1 in section 5).
     """
     table = directory / "HPL-paper/data/validation_performance/hpl_reality.csv"
     if not table.is_file():

@@ -1,6 +1,6 @@
-"""Predict training steps whose speed others have published, of which none gave a parameter.
+"""Predict published training steps, none of which was used for a fit.
 
-``python -m benchmarks.public_steps`` prints what docs/ai_validation.md says of them, in a minute.
+``python -m benchmarks.public_steps`` prints the figures of docs/ai_validation.md, in a minute.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def _llama(name: str, layers: int, hidden: int, heads: int, ffn: int, kv_heads: 
 def selene_steps() -> Iterator[Step]:
     """1.7 to 1,008 billion parameters on 32 to 3,072 A100, arXiv 2104.04473.
 
-    Teraflop/s a GPU are those of table 1, their flops those of its equation 3; sequences at once
-    and parts of stages those of Megatron-LM's ``examples/sc21/run_table_1.sh``.
+    Teraflop/s per GPU are those of table 1, flops those of its equation 3; micro-batch sizes and
+    chunks those of Megatron-LM's ``examples/sc21/run_table_1.sh``.
     """
     for name, layers, hidden, heads, tensor, pipeline, gpus, batch, micro, chunks, teraflops in (
         ("1.7B", 24, 2304, 24, 1, 1, 32, 512, 16, 1, 137),

@@ -2,8 +2,8 @@
 
 ``python -m benchmarks.public_tables DIR`` reads clones of ``stackhpc/hpc-tests`` (two nodes of
 AlaSKA and of CSD3, InfiniBand and RoCE) and ``gbrandino/juno_board_testing`` (two ARM boards on
-Ethernet) in DIR. For each network ``tisim calibrate`` makes a platform of its ping-pongs and
-streams; everything else in the tables is predicted. It prints what docs/validation.md says of them.
+Ethernet) in DIR. For each network ``tisim calibrate`` makes a platform from its ping-pongs and
+streams; everything else in the tables is predicted. It prints the figures of docs/validation.md.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from pathlib import Path
 import tisim
 from tisim.studies.calibration import calibrate, read_measurements
 
-#: Rows of a table: bytes, and what is reported for them.
+#: Rows of a table: bytes, and the reported value.
 Rows = Sequence[tuple[int, float]]
 #: The lines of each rank of a program.
 Program = Sequence[Sequence[str]]
 
-#: The sizes that are predicted: short, below and above the eager limits, long.
+#: Predicted sizes: short, below and above the eager limits, long.
 SIZES = (8, 1024, 8192, 65536, 1048576)
-#: Messages under way at once in OSU's tests of bandwidth.
+#: Messages in flight in OSU's bandwidth tests.
 WINDOW = 64
-#: Whose collectives a library sends; the names of the directories begin with the network.
+#: Selectors of collectives, by library; the names of the directories begin with the network.
 SELECTORS = {"ompi3": "ompi", "openmpi4": "ompi", "impi": "impi"}
-#: The tables of the Intel MPI benchmarks that are predicted.
+#: Predicted tables of the Intel MPI benchmarks.
 IMB = ("Exchange", "Allreduce", "Reduce", "Allgather", "Gather", "Scatter", "Alltoall", "Bcast")
 
 
@@ -41,11 +41,11 @@ class Network:
     Attributes
     ----------
     name
-        What the table calls it.
+        Name in the table.
     platform
-        Its file.
+        Platform file.
     selector
-        Whose collectives its MPI library sends.
+        Selector of the collectives of its MPI library.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Network:
     selector: str
 
     def seconds(self, program: Program) -> float:
-        """The mean time of the ranks; the first half of them is on the first node."""
+        """Return the mean time of the ranks; the first half of them is on the first node."""
         with tempfile.TemporaryDirectory() as directory:
             trace = Path(directory) / "trace"
             texts = [
@@ -71,13 +71,13 @@ class Network:
         return statistics.fmean(result.finish)
 
     def after_a_barrier(self, program: Program) -> float:
-        """The time of a program that a barrier begins, without the barrier."""
+        """Return the time of a program after an initial barrier, without the barrier."""
         return self.seconds(program) - self.seconds([()] * len(program))
 
 
 @dataclass(frozen=True)
 class Case:
-    """What was measured and what is predicted, in seconds."""
+    """Measured and predicted seconds."""
 
     network: str
     program: str
@@ -91,13 +91,13 @@ class Case:
 
 
 def read_osu(text: str) -> Rows:
-    """The rows of a table of the OSU benchmarks."""
+    """Return the rows of a table of the OSU benchmarks."""
     found = re.findall(r"^(\d+)[ \t]+([\d.]+)", text, re.MULTILINE)
     return [(int(size), float(value)) for size, value in found]
 
 
 def read_imb(path: Path) -> Mapping[str, Rows]:
-    """The tables of the Intel MPI benchmarks: the mean times in microseconds."""
+    """Return the tables of the Intel MPI benchmarks: mean times in microseconds."""
     tables: dict[str, list[tuple[int, float]]] = {}
     name, column = "", 0
     for line in path.read_text().splitlines():
@@ -112,7 +112,7 @@ def read_imb(path: Path) -> Mapping[str, Rows]:
 
 
 def windows(pairs: int, size: int) -> Program:
-    """A window of messages from each rank of the first half to its pair, and the answer."""
+    """Return a window of messages from each rank of the first half to its pair, and the answer."""
     sends = [
         [f"isend {pairs + rank} 0 {size}"] * WINDOW + ["waitall", f"recv {pairs + rank} 1 4"]
         for rank in range(pairs)
@@ -125,7 +125,7 @@ def windows(pairs: int, size: int) -> Program:
 
 
 def both_windows(size: int) -> Program:
-    """A window of messages in both directions at once."""
+    """Return concurrent windows of messages in both directions."""
     return [
         [f"irecv {peer} 0 {size}"] * WINDOW + [f"isend {peer} 0 {size}"] * WINDOW + ["waitall"]
         for peer in (1, 0)
@@ -133,7 +133,7 @@ def both_windows(size: int) -> Program:
 
 
 def collective(name: str, size: int, root: int = 0) -> str:
-    """A line of a trace: a collective in which each rank has so many bytes for each other."""
+    """Return a trace line: a collective with `size` bytes per rank and peer."""
     arguments = {
         "allreduce": f"{size} 0",
         "bcast": f"{size} {root}",
@@ -145,18 +145,18 @@ def collective(name: str, size: int, root: int = 0) -> str:
 
 
 def turns(name: str, size: int, count: int) -> Program:
-    """So many calls in a row on two ranks, as the Intel MPI benchmarks make them."""
+    """Return `count` calls in a row on two ranks, as in the Intel MPI benchmarks."""
     if name == "Exchange":
         return [
             [*[f"isend {peer} 0 {size}"] * 2, *[f"recv {peer} 0 {size}"] * 2, "waitall"] * count
             for peer in (1, 0)
         ]
-    # Each time the next rank is the root.
+    # The root alternates between calls.
     return [[collective(name.lower(), size, turn % 2) for turn in range(count)]] * 2
 
 
 def osu_cases(network: Network, directory: Path) -> Iterator[Case]:
-    """All tables of one network but those that it was calibrated with."""
+    """Yield all tables of one network except those used for its calibration."""
     for path in sorted(directory.glob("*/rfm_Osu_*_job.out")):
         name = path.parent.name.removeprefix("Osu_")
         text = path.read_text()
@@ -179,7 +179,7 @@ def osu_cases(network: Network, directory: Path) -> Iterator[Case]:
 
 
 def imb_cases(network: Network, path: Path) -> Iterator[Case]:
-    """All tables of two boards but those that they were calibrated with."""
+    """Yield all tables of two boards except those used for their calibration."""
     for name, rows in read_imb(path).items():
         for size, value in rows:
             if name in IMB and size in SIZES:
@@ -190,7 +190,7 @@ def imb_cases(network: Network, path: Path) -> Iterator[Case]:
 
 
 def all_cases(directory: Path, into: Path) -> Iterator[Case]:
-    """The cases of the networks that are there, whose platforms are written into a directory."""
+    """Yield the cases of existing networks, whose platforms are written into a directory."""
 
     def calibrated(name: str, files: Sequence[Path], selector: str) -> Network:
         found = calibrate(read_measurements(files), nodes=2, speed=1e9, cores=32)

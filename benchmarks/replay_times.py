@@ -1,4 +1,4 @@
-"""Replays a trace so many times in one process: what `benchmarks.instructions` counts.
+"""Replay a trace several times in one process; `benchmarks.instructions` counts instructions.
 
 ``python -m benchmarks.replay_times TIMES TRACE PLATFORM``
 """

@@ -1,4 +1,4 @@
-"""Rates of replays, beside those of ``smpirun -replay``."""
+"""Rates of replays, compared with ``smpirun -replay``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks.process import ROOT, TISIM, ProgramError, Run, run
 from benchmarks.traces import TraceSource, generated, handed_out, nas, repeated
 
-# A replay of SimGrid's that takes longer than this many seconds is run once.
+# Replays of SimGrid that take longer than this many seconds are run once.
 _LONG = 20.0
 
 
@@ -30,10 +30,9 @@ class Case:
     platform
         A name in ``platforms/``.
     goal
-        Actions a second that it is to reach on the machine of the goals, an idle one; None: no
-        goal was set.
+        Goal in actions/s on the idle machine of the goals; None if there is no goal.
     quick
-        Whether it belongs to a short run.
+        Whether it is part of a short run.
     """
 
     trace: TraceSource
@@ -44,7 +43,7 @@ class Case:
 
 @dataclass
 class Rate:
-    """What was measured of a case; seconds of each run, in the order of the runs."""
+    """Measurements of a case; seconds of each run, in order."""
 
     case: Case
     actions: int = 0
@@ -60,22 +59,22 @@ class Rate:
 
     @property
     def rate(self) -> float:
-        """Actions a second."""
+        """Actions per second."""
         return self.actions / statistics.median(self.wall)
 
     @property
     def ratio(self) -> float | None:
-        """How many times as long SimGrid takes."""
+        """SimGrid's time divided by tisim's."""
         return _ratio(self.simgrid_wall, self.wall)
 
     @property
     def cpu_ratio(self) -> float | None:
-        """The same in processor time, which other programs on the machine disturb less."""
+        """The ratio of processor times, which other programs on the machine affect less."""
         return _ratio(self.simgrid_cpu, self.cpu)
 
     @property
     def process_ratio(self) -> float | None:
-        """The same of whole processes, the interpreter's start-up included."""
+        """The ratio for whole processes, including the interpreter's start-up."""
         return _ratio(self.simgrid_wall, self.process)
 
 
@@ -84,7 +83,7 @@ def _ratio(theirs: list[float], ours: list[float]) -> float | None:
 
 
 def cases() -> Iterator[Case]:
-    """All replays whose rates are measured."""
+    """Yield all replays whose rates are measured."""
     lu_8 = handed_out("lu.A.8", ROOT / "traces" / "lu.A.8.tar.xz", 8)
     yield Case(lu_8, "backbone", 10e6, quick=True)
     yield Case(lu_8, "graphene", 2.5e6, quick=True)
@@ -109,18 +108,18 @@ def cases() -> Iterator[Case]:
 
 
 def measure(case: Case, repeats: int, start_up: float, with_simgrid: bool) -> Rate:
-    """Replay a case several times, in turn with SimGrid.
+    """Replay a case several times, alternating with SimGrid.
 
     Parameters
     ----------
     case
         The case.
     repeats
-        How often.
+        Number of replays.
     start_up
-        Processor seconds of a replay of next to nothing, which are not part of the rate.
+        Processor seconds of an almost empty replay, which are subtracted from the rate.
     with_simgrid
-        Whether SimGrid is measured too.
+        Whether SimGrid is also measured.
     """
     rate = Rate(case)
     for turn in range(repeats):
@@ -140,7 +139,7 @@ def measure(case: Case, repeats: int, start_up: float, with_simgrid: bool) -> Ra
 
 
 def replay(case: Case) -> tuple[dict[str, Any], Run]:
-    """One replay by the command line: its result, and what it took."""
+    """Run one replay by the command line; return its result and its cost."""
     with tempfile.TemporaryDirectory() as directory:
         result = Path(directory) / "result.json"
         platform = ROOT / "platforms" / case.platform
@@ -152,23 +151,23 @@ def replay(case: Case) -> tuple[dict[str, Any], Run]:
 
 
 def has_simgrid() -> bool:
-    """True if ``smpirun`` is installed."""
+    """Return whether ``smpirun`` is installed."""
     return shutil.which("smpirun") is not None
 
 
 def replay_in_simgrid(
     trace: TraceSource, platform: Path, timeout: float = 900.0
 ) -> tuple[Run, float | None]:
-    """One replay by ``smpirun``: what it took, and the simulated time if it says that.
+    """Run one replay by ``smpirun``; return its cost, and the simulated time if printed.
 
     Parameters
     ----------
     trace
         The trace.
     platform
-        The file of the platform; its hosts lie beside it.
+        File of the platform; its hosts file is next to it.
     timeout
-        Seconds after which it is given up.
+        Time limit in seconds.
     """
     command = ["smpirun", "-np", str(trace.ranks), "-platform", platform]
     command += ["-hostfile", platform.with_suffix(".hosts"), "-replay", trace.get_for_simgrid()]

@@ -25,7 +25,7 @@ _END = "<!-- written by python -m benchmarks: to here -->"
 
 @dataclass
 class Measured:
-    """All that one run of the benchmarks has measured."""
+    """Measurements of one run of the benchmarks."""
 
     answers: int = 0
     repeats: int = 0
@@ -38,7 +38,7 @@ class Measured:
 
 
 def markdown(measured: Measured) -> str:
-    """The tables, as they stand in the documentation."""
+    """Return the tables in the form of the documentation."""
     parts = [_circumstances(measured)]
     if measured.rates:
         parts.append("### Replays\n\n" + _table(_RATE_HEAD, map(_rate_row, measured.rates)))
@@ -58,7 +58,7 @@ def markdown(measured: Measured) -> str:
 
 
 def write(measured: Measured, page: Path = PAGE) -> None:
-    """Put the tables in their place in the documentation."""
+    """Insert the tables into the documentation."""
     before, begin, rest = page.read_text().partition(_BEGIN)
     _, end, after = rest.partition(_END)
     if not begin or not end:

@@ -1,13 +1,13 @@
-"""How long pictures of large run files take: the first one, and any zoom; and the memory for it.
+"""Time and memory of pictures of large run files: the first one, and any zoom.
 
 usage: python -m benchmarks.run_files [--records 10_000_000] [--ranks 10_000] [--pictures 300]
 
-The run is made up: in each step every rank computes, sends to one neighbour and receives from the
-other, for which it waits. These are eight records: four states, three actions and a message, about
-the shares that NAS LU has. The answers of the viewer's server are timed in a process of their own,
-without the browser; first they are checked: the shares of a picture add up to the time of its
-ranks. Times are processor times of that process, which do not depend on what else the machine does;
-the first picture has its wall time too.
+The run is synthetic: in each step every rank computes, sends to one neighbour and receives from the
+other, for which it waits. These are eight records: four states, three actions and a message, in
+about the proportions of NAS LU. The answers of the viewer's server are timed in a separate process,
+without the browser; first they are checked: the fractions in a picture sum to the time of its
+ranks. Times are processor times of that process, which do not depend on other load of the machine;
+for the first picture the wall-clock time is also reported.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tisim.analysis.viewer.answers import Answers
 COLUMNS, LANES = 1400, 200
 #: Seconds for the first picture and for any zoom (95 of 100), bytes of memory.
 GOALS = (2.0, 0.1, 1e9)
-#: Seconds of a step, records of a rank in it, bytes of its message; its states, in which calls.
+#: Seconds per step, records of a rank in it, bytes of its message; its states, with their calls.
 _STEP, _RECORDS, _BYTES = 1e-3, 8, 1000
 _STATES = (
     ("compute", "compute"),
@@ -46,7 +46,7 @@ _STATES = (
 
 
 def write(path: Path, records: int, ranks: int) -> float:
-    """Write a run of so many records; the seconds of processor time that it took."""
+    """Write a run of `records` records; return the processor seconds."""
     begin = time.process_time()
     steps = max(records // (_RECORDS * ranks), 1)
     writer = RunFileWriter(path, ranks)
@@ -54,7 +54,7 @@ def write(path: Path, records: int, ranks: int) -> float:
     for step in range(steps):
         sends = draw.uniform(0.1, 0.7, ranks)
         sent = sends + 0.05
-        # A message comes when its sender has sent it, or later.
+        # A message arrives when its sender has sent it, or later.
         comes = np.maximum(sent, np.roll(sends, 1)) + draw.uniform(0.02, 0.2, ranks)
         parts = np.stack([np.zeros(ranks), sends, sent, comes, np.ones(ranks)])
         times = (step + parts) * _STEP
@@ -69,7 +69,7 @@ def write(path: Path, records: int, ranks: int) -> float:
 
 
 def _rows(step: int, times: NDArray[np.float64], ranks: int) -> dict[str, NDArray[np.void]]:
-    """The rows of a step, whose states begin and end at ``times``, shape (5, ranks)."""
+    """Return the rows of a step, whose states begin and end at ``times``, shape (5, ranks)."""
     every = np.arange(ranks, dtype=np.int32)
     source, target = np.roll(every, 1), np.roll(every, -1)
     types = row_types()
@@ -103,7 +103,7 @@ def _rows(step: int, times: NDArray[np.float64], ranks: int) -> dict[str, NDArra
 
 
 def measure(path: Path, pictures: int) -> dict[str, float]:
-    """Time the answers of the server, and how much memory this process has taken."""
+    """Time the answers of the server, and measure the memory of this process."""
     begin, wall = time.process_time(), time.perf_counter()
     run = RunFile(path)
     answers = Answers([run])
@@ -132,7 +132,7 @@ def measure(path: Path, pictures: int) -> dict[str, float]:
 
 
 def _own_memory() -> float:
-    """Bytes of memory that this process has, without pages of files; 0 where that is not known."""
+    """Return this process's bytes of memory, without pages of files; 0 if unknown."""
     status = Path("/proc/self/status")
     lines = status.read_text().splitlines() if status.exists() else []
     resident = [line.split()[1] for line in lines if line.startswith("RssAnon:")]
@@ -148,7 +148,7 @@ def _picture(answers: Answers, begin: float, end: float, first: int, last: int) 
 
 
 def _check(picture: bytes, ranks: int) -> None:
-    """All columns of all lanes are full: every rank is in a state at any time."""
+    """Check that all columns of all lanes are full: every rank is in a state at any time."""
     (size,) = struct.unpack("<I", picture[:4])
     cells = json.loads(picture[4 : 4 + size])["cells"]
     lanes = min(LANES, ranks)
@@ -157,7 +157,7 @@ def _check(picture: bytes, ranks: int) -> None:
 
 
 def main() -> None:
-    """Write a file and time its pictures, or only do the latter with ``--file``."""
+    """Write a file and time its pictures; with ``--file``, only time pictures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=10_000_000)
     parser.add_argument("--ranks", type=int, default=10_000)

@@ -1,4 +1,4 @@
-"""What must not collapse or grow: all-to-alls, long traces, many ranks, start-up."""
+"""Costs that must stay bounded: all-to-alls, long traces, many ranks, start-up."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ GB = 1e9
 
 @dataclass(frozen=True)
 class Goal:
-    """One number that has a bound.
+    """A number with a bound.
 
     Parameters
     ----------
     name
-        What was measured.
+        The measured quantity.
     value, bound
         The number and its bound.
     unit
-        Of both.
+        Unit of both.
     at_least
-        Whether more is better.
+        Whether the bound is a lower bound.
     """
 
     name: str
@@ -49,13 +49,13 @@ class Goal:
 
     @property
     def met(self) -> bool:
-        """True if the number is on the right side of its bound."""
+        """True if the number satisfies its bound."""
         return self.value >= self.bound if self.at_least else self.value <= self.bound
 
 
 @dataclass(frozen=True)
 class Study:
-    """Something to measure: what it is, and what yields its numbers."""
+    """A measurement: its name, and a function that yields its numbers."""
 
     name: str
     measure: Callable[[], Iterator[Goal]]
@@ -64,7 +64,7 @@ class Study:
 
 
 def studies() -> list[Study]:
-    """All of them, in the order of the table."""
+    """Return all studies, in the order of the table."""
     return [
         Study("start-up", _start_up),
         Study("platform of 100,000 hosts", _platform),
@@ -91,18 +91,18 @@ def start_up_trace() -> TraceSource:
 def timed_replay(
     trace: Path, platform: Path, *options: str, timeout: float = 900.0
 ) -> tuple[dict[str, Any], Run]:
-    """One replay by the command line: its result without the ranks, and what it took."""
+    """Run one replay by the command line; return its result without ranks, and its cost."""
     with tempfile.TemporaryDirectory() as directory:
         result = Path(directory) / "result.json"
         files = ("--platform", platform, "--json", result, trace)
         ran = run([*TISIM, "replay", *options, *files], timeout=timeout)
-        with result.open() as file:  # the ranks may be a million
+        with result.open() as file:  # there may be a million ranks
             head = "".join(iter(file.readline, ' "ranks": [\n')).rstrip().removesuffix(",")
     return json.loads(head + "}"), ran
 
 
 def start_up_cpu(repeats: int) -> float:
-    """Processor seconds of a replay of next to nothing."""
+    """Return the processor seconds of an almost empty replay."""
     platform, trace = ROOT / "platforms" / "graphene.xml", start_up_trace().get()
     return statistics.median(timed_replay(trace, platform)[1].cpu_seconds for _ in range(repeats))
 
@@ -184,7 +184,7 @@ def _all_to_all_on_a_tree() -> Iterator[Goal]:
 
 
 def _out_of_step() -> Iterator[Goal]:
-    """All flows of a halo exchange are one component: an action costs the same, however large."""
+    """All flows of a halo exchange are one component; the cost per action must not grow."""
     per_action = []
     for ranks, grid in ((1024, "16x8x8"), (16384, "32x32x16")):
         options = f"--grid {grid} --iterations 3 --allreduce 8"
@@ -207,11 +207,11 @@ def _length() -> Iterator[Goal]:
         result, ran = timed_replay(trace, platform)
         peaks.append(ran.peak_bytes)
         counts.append(result["actions"])
-    for file in long.iterdir():  # it takes gigabytes
+    for file in long.iterdir():  # takes gigabytes
         file.unlink()
     long.rmdir()
     yield Goal(f"peak memory, text of {counts[1] / 1e6:.0f} M actions", peaks[1] / MB, 150, "MB")
-    # A few kB a rank; but two runs of one trace differ by some pages of the interpreter's too.
+    # A few kB per rank; but runs of the same trace also differ by some pages of the interpreter.
     more = max(peaks[1] - peaks[0], 0) / MB
     yield Goal(f"the same, more than with {counts[0] / 1e6:.0f} M actions", more, 1, "MB")
 

@@ -1,5 +1,5 @@
 /* A halo exchange on a grid of 2 or 3 dimensions, with derived types, statuses and an MPI_Info:
- * what `tisim record --arguments all` keeps of it takes constant room (docs/seeds.md).
+ * its recording by `tisim record --arguments all` has constant size (docs/seeds.md).
  *
  * stencil DIMENSIONS STEPS */
 #include <mpi.h>

@@ -1,4 +1,4 @@
-"""The same patterns on clusters, fat trees, tori and dragonflies: what an action costs there."""
+"""The same patterns on clusters, fat trees, tori and dragonflies: cost per action."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from benchmarks.replays import replay_in_simgrid
 from benchmarks.scale import timed_replay
 from benchmarks.traces import TraceSource, files_of, generated, new_platform
 
-#: Kinds of platforms, as ``tisim platform new`` calls them; others are compared with the first.
+#: Kinds of platforms in ``tisim platform new``; others are compared with the first.
 KINDS = ("cluster", "fat-tree", "torus", "dragonfly")
 # SimGrid prints six digits.
 _AGREES = 1e-5
-# A replay of more seconds is not repeated; one of more than these is given up.
+# Replays that take more than the first number of seconds are not repeated; the second is a limit.
 _LONG, _TOO_LONG = 20.0, 900.0
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """A trace of any number of ranks, and where it is replayed.
+    """A trace of any number of ranks, and the platforms of its replays.
 
     Parameters
     ----------
     name
-        What the table calls it.
+        Name in the table.
     make
-        Its trace with so many ranks.
+        Returns its trace for a number of ranks.
     sizes
         Numbers of ranks.
     most_of_simgrid
-        SimGrid replays it up to this number of ranks.
+        Maximum number of ranks for SimGrid.
     work
-        What the time is divided by: the actions of the trace, or the messages, by the number of
-        ranks.
+        Divisor of the time: the actions of the trace, or the messages as a function of the number
+        of ranks.
     kinds
-        Of platforms.
+        Kinds of platforms.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Case:
-    """One pattern, on so many hosts of one kind of platform, a rank on each."""
+    """One pattern on a kind of platform, with one rank per host."""
 
     pattern: Pattern
     ranks: int
@@ -62,7 +62,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """What ``--only`` selects."""
+        """The name that ``--only`` matches."""
         return f"{self.pattern.name} of {self.ranks} on {self.kind}"
 
     @property
@@ -72,7 +72,7 @@ class Case:
 
     @property
     def is_large(self) -> bool:
-        """True if it takes minutes and gigabytes."""
+        """True if the case takes minutes and gigabytes."""
         return self.ranks >= 1_000_000
 
     @property
@@ -83,7 +83,7 @@ class Case:
 
 @dataclass
 class Cost:
-    """What was measured of a case; processor seconds of each run, of whole processes."""
+    """Measurements of a case; processor seconds of each run, of whole processes."""
 
     case: Case
     start_up: float = 0.0
@@ -93,27 +93,27 @@ class Cost:
     peak_bytes: int = 0
     simgrid_cpu: float | None = None
     simgrid_simulated: float | None = None
-    bound_cpu: float | None = None  # of LogGOPSim
+    bound_cpu: float | None = None  # LogGOPSim's
 
     @property
     def per_action(self) -> float:
-        """Processor seconds an action or message, without the start-up."""
+        """Processor seconds per action or message, without the start-up."""
         return max(statistics.median(self.cpu) - self.start_up, 1e-4) / self.work
 
     @property
     def work(self) -> int:
-        """Actions, or messages where these tell more."""
+        """Actions, or messages if they are more meaningful."""
         work = self.case.pattern.work
         return self.actions if work is None else work(self.case.ranks)
 
     @property
     def times_as_fast(self) -> float | None:
-        """SimGrid's processor time divided by tisim's, both with their start."""
+        """SimGrid's processor time divided by tisim's, both including start-up."""
         return None if self.simgrid_cpu is None else self.simgrid_cpu / statistics.median(self.cpu)
 
     @property
     def difference(self) -> float | None:
-        """By how much the simulated time differs from SimGrid's, relative."""
+        """Relative difference of the simulated time from SimGrid's."""
         theirs = self.simgrid_simulated
         return None if theirs is None else abs(self.simulated / theirs - 1)
 
@@ -122,7 +122,7 @@ def _generated(pattern: str, options: str) -> Callable[[int], TraceSource]:
     return lambda ranks: generated(f"{pattern}.{ranks}.100G", pattern, ranks, options)
 
 
-#: The one that is hardest on networks with few links.
+#: The pattern that is hardest on networks with few links.
 SPARSE = Pattern(
     "sparse",
     _generated("sparse", "--iterations 3 --degree 4 --bytes 64KiB --imbalance 0.1"),
@@ -132,7 +132,7 @@ SPARSE = Pattern(
 
 
 def patterns() -> list[Pattern]:
-    """All patterns, in the order of the table."""
+    """Return all patterns, in the order of the table."""
     return [
         SPARSE,
         Pattern(
@@ -167,7 +167,7 @@ def patterns() -> list[Pattern]:
 
 
 def cases() -> Iterator[Case]:
-    """All cases, the sizes of a pattern on one platform in a row."""
+    """Yield all cases, with the sizes of a pattern on one platform in a row."""
     for pattern in patterns():
         for kind in pattern.kinds:
             for ranks in pattern.sizes:
@@ -175,12 +175,12 @@ def cases() -> Iterator[Case]:
 
 
 def check_times(progress: Callable[[float], None]) -> int:
-    """Compare the smallest case of each pattern on each platform with SimGrid; how many there were.
+    """Compare the smallest case of each pattern on each platform with SimGrid; return their number.
 
     Raises
     ------
     WrongAnswerError
-        When the simulated times differ.
+        If the simulated times differ.
     """
     chosen = [case for case in cases() if case.is_smallest and case.suits_simgrid]
     for number, case in enumerate(chosen):
@@ -194,18 +194,18 @@ def check_times(progress: Callable[[float], None]) -> int:
 
 
 def measure(case: Case, repeats: int, start_up: float, with_simgrid: bool) -> Cost:
-    """Replay a case several times, or once where that takes long, and in SimGrid and LogGOPSim.
+    """Replay a case several times, or once if it takes long, and in SimGrid and LogGOPSim.
 
     Parameters
     ----------
     case
         The case.
     repeats
-        How often.
+        Number of replays.
     start_up
-        Processor seconds of a replay of next to nothing.
+        Processor seconds of an almost empty replay.
     with_simgrid
-        Whether SimGrid replays what suits it.
+        Whether SimGrid replays suitable cases.
     """
     cost = Cost(case, start_up)
     trace, platform = case.pattern.make(case.ranks), new_platform(case.kind, case.ranks)
@@ -224,9 +224,10 @@ def measure(case: Case, repeats: int, start_up: float, with_simgrid: bool) -> Co
 
 
 def growth(costs: Sequence[Cost], cost: Cost) -> float | None:
-    """The exponent with which the cost of an action grows from the next smaller size on.
+    """Return the exponent of the growth of the cost per action from the next smaller size.
 
-    0: an action costs the same however many ranks there are. None: no smaller size was measured.
+    0: the cost per action is independent of the number of ranks. None: no smaller size was
+    measured.
     """
     same = [
         other
@@ -243,7 +244,7 @@ def growth(costs: Sequence[Cost], cost: Cost) -> float | None:
 
 @dataclass(frozen=True)
 class _PackedTrace(TraceSource):
-    """A trace of more ranks than there should be files."""
+    """A trace of more ranks than files are practical for."""
 
     def get(self) -> Path:
         target = traces.CACHE / f"{self.name}.tit"
@@ -264,7 +265,7 @@ def _packed(pattern: str, options: str) -> Callable[[int], TraceSource]:
 
 
 def _incast(ranks: int) -> TraceSource:
-    """All ranks send 64 KiB to the first one, which has posted all receives."""
+    """Return a trace in which all ranks send 64 KiB to the first one, with receives posted."""
 
     def make(target: Path) -> None:
         receives = "".join(f"0 irecv {rank} 0 65536\n" for rank in range(1, ranks))

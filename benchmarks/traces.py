@@ -1,4 +1,4 @@
-"""The traces that are replayed: handed out, repeated, generated."""
+"""The replayed traces: provided, repeated, generated."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from pathlib import Path
 
 from benchmarks.process import ROOT, TISIM, run
 
-#: Where traces are kept between runs.
+#: Directory in which traces are kept between runs.
 CACHE = ROOT / "build" / "benchmarks"
 
 
 @dataclass(frozen=True)
 class TraceSource:
-    """A trace, and how to get it.
+    """A trace, and how to create it.
 
     Parameters
     ----------
     name
-        What the tables call it.
+        Name in the tables.
     ranks
         The number of its ranks.
     make
-        Writes it as text, one file a rank, into a directory that is there and empty.
+        Writes it as text, one file per rank, into an existing empty directory.
     """
 
     name: str
@@ -33,7 +33,7 @@ class TraceSource:
     make: Callable[[Path], None]
 
     def get(self) -> Path:
-        """The directory with its files, made when it is not there."""
+        """Return the directory with its files, which is created if needed."""
         target = CACHE / self.name
         if not target.is_dir():
             unfinished = CACHE / f".{self.name}.{os.getpid()}"
@@ -44,14 +44,14 @@ class TraceSource:
 
     @property
     def is_rewritten(self) -> bool:
-        """True if SimGrid replays something else: a trace without its receives from -333."""
+        """Return whether SimGrid replays a modified trace: without receives from -333."""
         return any(b" -333" in file.read_bytes() for file in files_of(self.get()))
 
     def get_for_simgrid(self) -> Path:
-        """An index of files for ``smpirun -replay``.
+        """Return an index of files for ``smpirun -replay``.
 
-        SimGrid cannot replay the -333 that it writes for MPI_ANY_SOURCE; for its timing, and for
-        that only, -555 stands there.
+        SimGrid cannot replay the -333 that it writes for MPI_ANY_SOURCE; for its timing only, it is
+        replaced by -555.
         """
         target = CACHE / f"{self.name}.simgrid"
         if not target.is_dir():
@@ -68,12 +68,12 @@ class TraceSource:
 
 
 def files_of(directory: Path) -> list[Path]:
-    """The files of a trace, in the order of their ranks."""
+    """Return the files of a trace, in the order of their ranks."""
     return sorted(directory.iterdir(), key=lambda path: int(path.stem.rpartition("-")[2]))
 
 
 def handed_out(name: str, archive: Path, ranks: int) -> TraceSource:
-    """A trace of an archive."""
+    """Return a trace from an archive."""
 
     def make(target: Path) -> None:
         with tarfile.open(archive) as tar:
@@ -88,7 +88,7 @@ def handed_out(name: str, archive: Path, ranks: int) -> TraceSource:
 
 
 def repeated(name: str, times: int, ranks: int) -> TraceSource:
-    """A class S trace, from its second to its last but one action, again and again."""
+    """Return a class S trace whose actions, except the first and the last, are repeated."""
 
     def make(target: Path) -> None:
         source = handed_out(name, ROOT / "traces" / "npb.S.tar.xz", ranks).get()
@@ -104,7 +104,7 @@ def repeated(name: str, times: int, ranks: int) -> TraceSource:
 
 
 def generated(name: str, pattern: str, ranks: int, options: str) -> TraceSource:
-    """A trace that ``tisim generate`` makes."""
+    """Return a trace made by ``tisim generate``."""
 
     def make(target: Path) -> None:
         run([*TISIM, "generate", pattern, "--ranks", str(ranks), *options.split(), "-o", target])
@@ -113,7 +113,7 @@ def generated(name: str, pattern: str, ranks: int, options: str) -> TraceSource:
 
 
 def nas(name: str, ranks: int, *stand_ins: TraceSource) -> Iterator[TraceSource]:
-    """A trace of class A where its archive lies in ``traces/``, else those that stand in for it."""
+    """Yield a class A trace if its archive is in ``traces/``, else its substitutes."""
     archive = ROOT / "traces" / f"{name}.tar.xz"
     if archive.is_file():
         yield handed_out(name, archive, ranks)
@@ -122,7 +122,7 @@ def nas(name: str, ranks: int, *stand_ins: TraceSource) -> Iterator[TraceSource]
 
 
 def flat_cluster(hosts: int) -> Path:
-    """A platform of so many hosts, each with a link of its own to a switch that never is full."""
+    """Return a platform of hosts, each with its own link to a switch of unlimited capacity."""
     target = CACHE / f"flat-{hosts}.xml"
     CACHE.mkdir(parents=True, exist_ok=True)
     target.write_text(
@@ -137,7 +137,7 @@ def flat_cluster(hosts: int) -> Path:
 
 
 def new_platform(kind: str, hosts: int) -> Path:
-    """A platform of ``tisim platform new`` with so many hosts and links of 100 Gb/s and 1 us."""
+    """Return a platform of ``tisim platform new`` with links of 100 Gb/s and 1 us."""
     target = CACHE / f"{kind}-{hosts}.xml"
     if not target.is_file():
         CACHE.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
 """Fit efficiencies of GPUs to some measured training steps, and predict others.
 
 ``python -m benchmarks.training_steps DIR`` reads ``DIR/ground_truth_single.csv`` and
-``DIR/ground_truth_multi.csv``, which VIA-Research/vTrain publishes, and prints what
-docs/ai_validation.md says of training steps. It takes some minutes.
+``DIR/ground_truth_multi.csv``, published by VIA-Research/vTrain, and prints the figures of
+docs/ai_validation.md on training steps. It takes some minutes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ VTRAIN = replace(MACHINES["a100"], nics=4)
 
 @dataclass(frozen=True)
 class Step:
-    """A step that was measured: what it is, and seconds."""
+    """A measured step: its graph and its seconds."""
 
     name: str
     gpus: int
@@ -36,7 +36,7 @@ class Step:
     seconds: float
 
     def error(self, machine: StepMachine) -> float:
-        """Predicted over measured time, less one."""
+        """Return the relative error of the predicted time."""
         return run_step(self.graph, machine).seconds / self.seconds - 1
 
 
@@ -46,7 +46,7 @@ def _step(model: Model, layout: Layout, seconds: float) -> Step:
 
 
 def read_steps(path: Path) -> list[Step]:
-    """Steps of a table of vTrain: Megatron-LM with 1F1B, fp16, all layers computed again."""
+    """Return the steps of a table of vTrain: Megatron-LM with 1F1B, fp16, full recomputation."""
     with path.open(newline="", encoding="utf-8-sig") as file:
         rows = list(csv.reader(file))[1:]
     steps = []
@@ -65,7 +65,7 @@ def read_steps(path: Path) -> list[Step]:
 
 
 def paper_steps() -> Iterator[Step]:
-    """Table 5 of arXiv 2205.05198: full recomputation, then selective and sequence-parallel."""
+    """Yield table 5 of arXiv 2205.05198: full recomputation, then selective, sequence-parallel."""
     gpt3 = MODELS["gpt3-175b"]
     for name, layers, hidden, heads, shape, full, selective in (
         ("22B", 48, 6144, 64, (8, 1, 1, 4, 4, "1f1b", 1), 1.42, 1.10),
@@ -81,7 +81,7 @@ def paper_steps() -> Iterator[Step]:
 
 
 def mlperf_steps() -> Iterator[Step]:
-    """GPT-3 175B of NVIDIA in MLPerf Training 4.0, on H100 with FP8."""
+    """Yield GPT-3 175B of NVIDIA in MLPerf Training 4.0, on H100 with FP8."""
     for shape, seconds in (
         ((4, 8, 16, 2, 2304, "interleaved", 4), 10.9),
         ((4, 6, 448, 1, 2688, "interleaved", 8), 0.920),
@@ -106,7 +106,7 @@ def errors(steps: Iterable[Step], machine: StepMachine) -> np.ndarray:
 def fit(
     steps: Sequence[Step], machine: StepMachine, names: Sequence[str]
 ) -> tuple[StepMachine, float]:
-    """The machine with the values of these names that make the mean of |error| least."""
+    """Return the machine with the values of these names that minimise the mean of |error|."""
 
     def score(tried: StepMachine) -> float:
         return float(np.abs(errors(steps, tried)).mean())
@@ -130,7 +130,7 @@ def fit(
 
 
 def held_by_intervals(steps: Sequence[Step], machine: StepMachine) -> list[bool]:
-    """By step: whether tisim's interval holds the measured time."""
+    """Return, for each step, whether tisim's interval contains the measured time."""
     held = []
     for step in steps:
         interval = step_interval(step.gpus, machine.hardware.gpus)
@@ -139,7 +139,7 @@ def held_by_intervals(steps: Sequence[Step], machine: StepMachine) -> list[bool]
 
 
 def held_by_others(steps: Sequence[Step], machine: StepMachine) -> float:
-    """The share of steps in the interval of all steps of other models."""
+    """Return the fraction of steps in the interval of all steps of other models."""
     factors = 1 / (1 + errors(steps, machine))
     low, high = np.quantile(factors, ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
     print(f"{LEVEL:.0%} of measured over predicted: {low:.3f} to {high:.3f} ({len(steps)} steps)")

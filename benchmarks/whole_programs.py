@@ -1,19 +1,19 @@
-"""Whole programs, computing included: predicted from another input or number of ranks, and run.
+"""Whole programs including computation: predicted from another input or number of ranks, and run.
 
 usage: python -m benchmarks.whole_programs FOLDER [NAME...] [--rounds N] [--again]
 
 FOLDER has the sources of programs as for benchmarks.applications; their `cases` in
 applications.toml are two inputs or more. Each program is built twice, as its users build it and
-counting its instructions, in copies below FOLDER. Of each case, the program that counts is recorded
-once: that gives volumes, and no times. In each of N rounds (5) every case is then run as it is, and
-recorded with the counter `time`, one after the other. A case is predicted from its own volumes, and
-the rates of the regions of the other cases (`calibrate regions`): nothing that was timed in a run
-of the case is used. Cases whose data fit into the last cache are predicted from such ones where
-there are any, others from others; for these, each round also records the first of them with the
-counter `cold`. The network within this node is measured once (`benchmark`, `calibrate`).
+counting its instructions, in copies below FOLDER. For each case, the counting program is recorded
+once, which gives volumes without times. In each of N rounds (5) every case is then run unmodified,
+and recorded with the counter `time`, in turn. A case is predicted from its own volumes, and the
+rates of the regions of the other cases (`calibrate regions`): no time of a run of the case is used.
+Cases whose data fit into the last-level cache are predicted from other such cases if there are any,
+the others from others; for these, each round also records the first of them with the counter
+`cold`. The network within this node is measured once (`benchmark`, `calibrate`).
 
-What is done stays in FOLDER/whole: started again, the campaign goes on; --again measures once more.
-FOLDER/whole/table.md has all programs.
+Results are kept in FOLDER/whole: when started again, the campaign resumes; --again repeats the
+measurements. FOLDER/whole/table.md contains all programs.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from tisim.traces import Kind, Trace
 
 _CLOCK = Path(__file__).with_name("applications_clock.c")
 _PLAIN = {"tisim-cc": "mpicc", "tisim-c++": "mpicxx", "tisim-fc": "mpif90"}
-# Ranks go round the cores, as in the replay, and where there are more of them than cores, those
-# that wait let others have theirs.
+# Ranks are placed on cores round-robin, as in the replay; if there are more ranks than cores,
+# waiting ranks yield.
 _LAUNCH = ("mpirun", "--oversubscribe", "--bind-to", "core:overload-allowed")
-# A case does not count whose ranks had less of their cores than this: others used them.
+# Minimum fraction of their cores that the ranks of a valid case had: other programs used the rest.
 _LEAST_SHARE = 0.95
-# Nor one whose real times, or those of a case that it is predicted from, have quartiles further
-# apart than this part of the median, as in `tisim validate`.
+# Maximum interquartile range, relative to the median, of the real times of a valid case and of
+# those it is predicted from, as in `tisim validate`.
 _NOISY = 0.1
-# Cases beyond it are explained.
+# Cases with larger relative errors are explained.
 _LARGE = 0.1
 _HEAD = (
     "| program | case | ranks | memory | from | real | smallest | largest | predicted | error "
@@ -56,31 +56,31 @@ _HEAD = (
 
 @dataclass(frozen=True)
 class Prediction:
-    """A case, and what came of it. Times are in seconds.
+    """A case with its prediction and measurements. Times are in seconds.
 
     Attributes
     ----------
     memory
-        Bytes that all ranks together use.
+        Bytes used by all ranks together.
     origins
-        The cases whose rates it is predicted from.
+        Cases whose rates it is predicted from.
     cold
-        True where the slowdown of the first by cold caches was measured.
+        True if the slowdown of the first origin by cold caches was measured.
     real
-        From MPI_Init to MPI_Finalize, of each round.
+        Time from MPI_Init to MPI_Finalize in each round.
     noise
-        The largest distance of quartiles of these times, and of those of the origins, as a part of
-        their median.
+        Maximum interquartile range of these times, and of those of the origins, relative to the
+        median.
     had
-        The part of this time in which the ranks had the cores that they were bound to, of each
-        round. Ranks that wait use them, too.
+        Fraction of this time in which the ranks had the cores that they were bound to, in each
+        round. Waiting ranks also use them.
     computing
-        Processor time between calls, the mean over ranks: as predicted, and the median of the
-        recordings with the counter time.
+        Processor time between calls, averaged over the ranks: predicted, and the median of the
+        recordings with the counter `time`.
     own
-        What is predicted with these times, those of the case itself.
+        Prediction with these times, those of the case itself.
     bias
-        How many times as long the program that counts computes.
+        Ratio of the computing time of the counting program.
     """
 
     program: str
@@ -104,11 +104,11 @@ class Prediction:
 
     @property
     def counts(self) -> bool:
-        """True if the node was left to the program, and did not change its speed."""
+        """True if the node was idle otherwise, and did not change its speed."""
         return median(self.had) >= _LEAST_SHARE and self.noise <= _NOISY
 
     def row(self) -> str:
-        """The row of the table; the error of a case that does not count is in parentheses."""
+        """Return the row of the table, with errors that do not count in parentheses."""
         real = median(self.real)
         times = (f"{seconds:.3f} s" for seconds in (real, min(self.real), max(self.real)))
         computing = self.computing[0] / self.computing[1] - 1
@@ -124,7 +124,7 @@ class Prediction:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the campaign; 1 where a program fails."""
+    """Run the campaign; return 1 if a program fails."""
     parser = argparse.ArgumentParser(usage=(__doc__ or "").split("\n\n")[1])
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="*")
@@ -132,7 +132,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--again", action="store_true")
     options = parser.parse_args(arguments)
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    # As where the campaign runs in a container.
+    # If the campaign runs in a container.
     os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     folder = options.folder.resolve()
     results = folder / "whole"
@@ -177,9 +177,9 @@ def _errors(predictions: Sequence[Prediction]) -> str:
 
 
 class _Run(NamedTuple):
-    """A run of a program as it is: from MPI_Init to MPI_Finalize.
+    """A run of the unmodified program: from MPI_Init to MPI_Finalize.
 
-    `share` is that of the cores that its ranks had, `memory` is in bytes, of all ranks.
+    `share` is the fraction of the cores that its ranks had, `memory` is in bytes, over all ranks.
     """
 
     seconds: float
@@ -188,7 +188,7 @@ class _Run(NamedTuple):
 
 
 def _last_cache() -> float:
-    """Bytes of the last cache that all cores share; none where the kernel does not say."""
+    """Return the bytes of the last-level cache shared by all cores; 0 if unknown."""
     caches = Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")
     return max(
         (float(file.read_text().strip().removesuffix("K")) for file in caches), default=0
@@ -237,8 +237,9 @@ class _Campaign:
         ]
 
     def _origins(self, case: str, fits: Mapping[str, bool]) -> list[str]:
-        """The cases that a case is predicted from: where there are some, those on its side of the
-        last cache; the one whose number of ranks is nearest comes first.
+        """Return the cases that a case is predicted from, the nearest number of ranks first.
+
+        If there are any, they are cases on the same side of the last-level cache.
         """
         others = self.cases[case].get("from") or [of for of in self.cases if of != case]
         ranks = {of: math.log(self.cases[of]["ranks"]) for of in self.cases}
@@ -249,7 +250,7 @@ class _Campaign:
         return self.results / f"{self.name}.{case}.{what}.tit"
 
     def _built(self, variant: str, compilers: Mapping[str, str]) -> Path:
-        """The folder in which a variant of the program runs; it is built once."""
+        """Return the folder in which a variant of the program runs; it is built once."""
         sources = str(self.of.get("sources", self.name))
         place: Path = self.folder / variant / sources
         inside = place / str(self.of.get("within", ""))
@@ -267,7 +268,7 @@ class _Campaign:
         return inside
 
     def _started(self, place: Path, case: str, command: Sequence[str]) -> list[str | Path]:
-        """The command that starts a case in a folder, behind `command`."""
+        """Return the command that starts a case in a folder, after `command`."""
         of = self.cases[case]
         for file, text in of.get("files", {}).items():
             (place / file).write_text(text.removeprefix("\n"))
@@ -281,11 +282,11 @@ class _Campaign:
         run(self._started(place, case, command), environment=path)
 
     def _real(self, place: Path, case: str) -> _Run:
-        """Run the program as it is."""
+        """Run the unmodified program."""
         times = self.results / "clock.txt"
         times.unlink(missing_ok=True)
         loaded = {"LD_PRELOAD": str(self.clock), "TISIM_CLOCK": str(times)}
-        # Open MPI hands the environment on; the launcher loads the library too, and calls nothing.
+        # Open MPI forwards the environment; the launcher also loads the library, and calls nothing.
         run(self._started(place, case, []), environment=loaded)
         rows = [[float(word) for word in line.split()] for line in times.read_text().splitlines()]
         if len(rows) != self.cases[case]["ranks"]:
@@ -355,7 +356,7 @@ class _Campaign:
         return float(json.loads(result.read_text())["simulated_time"])
 
     def _explain(self, case: str) -> None:
-        """Write where a further real run differs from its prediction with its own computing."""
+        """Write where another real run differs from its prediction with its own computing."""
         again, timeline = self._trace(case, "again"), self.results / f"{self.name}.{case}.tir"
         plain = self._built("plain", _PLAIN)
         self._record(
@@ -365,7 +366,7 @@ class _Campaign:
         (self.results / f"{self.name}.{case}.explained.txt").write_text(text)
 
     def _platform(self) -> list[str | Path]:
-        """The cores of this node, as measured once; ranks go round them."""
+        """Return a platform with the cores of this node, measured once, and round-robin ranks."""
         platform, measured = self.results / "here.xml", self.results / "measured.csv"
         cores = str(os.cpu_count() or 1)
         if not platform.exists():
@@ -378,7 +379,7 @@ class _Campaign:
 
 
 def _computing(trace: Path) -> float:
-    """Seconds that all ranks of a trace of times compute."""
+    """Return the seconds that all ranks of a trace of times compute."""
     opened = Trace.open(trace)
     nanoseconds = 0.0
     for rank in range(opened.ranks):

@@ -1,1 +1,1 @@
-"""Checkpoints on this machine's disk, beside their predictions (``make validate-io``)."""
+"""Checkpoints on this machine's disk, compared with predictions (``make validate-io``)."""

@@ -1,4 +1,4 @@
-"""``make validate-io``: checkpoints on this machine's disk, beside their predictions."""
+"""``make validate-io``: checkpoints on this machine's disk, compared with predictions."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def main(
     directory: str,
     writes: bool,
 ) -> None:
-    """Record, run and predict checkpoints in three patterns, with a disk that fio has measured.
+    """Record, run and predict checkpoints in three patterns, with a disk measured by fio.
 
-    The exit status is 1 if a prediction is further off than 15 % and than the spread of the runs.
+    The exit status is 1 if the error of a prediction exceeds both 15 % and the spread of the runs.
     """
     for command, package in _NEEDED.items():
         if shutil.which(command) is None:

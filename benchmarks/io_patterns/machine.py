@@ -1,4 +1,4 @@
-"""This machine: how busy it is, what its disk does, and the platform that this gives."""
+"""This machine: its load, its disk, and the resulting platform."""
 
 from __future__ import annotations
 
@@ -15,38 +15,39 @@ from tisim.studies.calibration.disk import calibrate_disk, read_results
 
 READ: Final = "direct-file-per-process-read"
 #: Jobs of fio that measure a disk: each mode of writing in each pattern of the program, and reads.
-#: The simulation has no cost of a call or a file on a disk, and bandwidth depends on the number of
-#: writers and on whether they share a file. So fio writes as the program does.
+#: The simulation has no cost per call or per file on a disk, and bandwidth depends on the number of
+#: writers and on whether they share a file. So fio writes like the program.
 JOBS = {
     **{f"{mode}-{pattern}": "write" for mode in ("direct", "fsync") for pattern in PATTERNS},
     READ: "read",
 }
 _TIME_LIMIT = 120.0
-# A calm second: other processes leave at least so much of the processors idle.
+# A calm second: other processes leave at least this fraction of the processors idle.
 _IDLE = 0.9
 
 
 def measure_disk(job: str, checkpoints: Checkpoints, result: Path) -> Path:
-    """Measure with fio one checkpoint of a run: files that are there are written again.
+    """Measure one checkpoint of a run with fio, overwriting existing files.
 
-    With several in one run of fio (`--loops`), a job that is done would fill the page cache with
-    its next file while others are still at their fsync; the ranks of a run wait for each other.
-    Pages of these files stay in the page cache (`invalidate=0`), as those of a program that writes
-    its checkpoint again: else fio drops them before it begins, and its writes take new ones.
+    With several checkpoints in one run of fio (`--loops`), a finished job would fill the page cache
+    with its next file while others are still in their fsync; the ranks of a run wait for each
+    other. Pages of these files stay in the page cache (`invalidate=0`), like those of a program
+    that overwrites its checkpoint; otherwise fio drops them first, and its writes allocate new
+    ones.
 
     Parameters
     ----------
     job
         One of `JOBS`.
     checkpoints
-        What each run writes.
+        Output of each run.
     result
-        The JSON to write.
+        JSON file to write.
 
     Raises
     ------
     subprocess.SubprocessError
-        When fio fails.
+        If fio fails.
     """
     direction = JOBS[job]
     mode, _, pattern = job.partition("-")
@@ -54,13 +55,13 @@ def measure_disk(job: str, checkpoints: Checkpoints, result: Path) -> Path:
     size = checkpoints.rank_size * checkpoints.ranks // jobs
     words = [
         f"--name={pattern}",
-        # Before the name of a file, which it is put before.
+        # Precedes the name of a file, to which it is a prefix.
         f"--directory={checkpoints.files(mode)}",
         f"--rw={direction}",
         f"--bs={checkpoints.block}M",
         f"--size={size}M",
     ]
-    # An fsync at the end. With --fsync=N it would be missing: it comes before the next write.
+    # An fsync at the end. --fsync=N would omit it, since it only comes before the next write.
     words += ["--direct=1"] if mode == "direct" else ["--end_fsync=1", "--invalidate=0"]
     if pattern == "shared":
         words += ["--filename=shared", f"--offset_increment={size}M"]
@@ -75,28 +76,28 @@ def measure_disk(job: str, checkpoints: Checkpoints, result: Path) -> Path:
 
 
 def bandwidths(results: Sequence[Path]) -> list[float]:
-    """What each result of fio says, in bytes/s."""
+    """Return the rate in each result of fio, in bytes/s."""
     return [run.bandwidth for result in results for run in read_results(result)]
 
 
 def platform(results: Sequence[Path], memory: float, cores: int, directory: Path) -> Platform:
-    """A host with this machine's disk.
+    """Return a host with this machine's disk.
 
     Parameters
     ----------
     results
-        What fio has measured.
+        Results of fio.
     memory
         Bytes/s of messages between its ranks.
     cores
-        One for each rank: volumes are seconds of processor time.
+        One per rank: volumes are seconds of processor time.
     directory
-        The mount point of the disk.
+        Mount point of the disk.
 
     Raises
     ------
     InputError
-        When fio's results do not suffice.
+        If fio's results are insufficient.
     """
     disk = calibrate_disk(results)
     built = PlatformBuilder("this machine")
@@ -109,12 +110,12 @@ def platform(results: Sequence[Path], memory: float, cores: int, directory: Path
 
 
 def wait_for_calm(limit: float) -> float:
-    """Wait for a second in which the processors are idle, but not longer than so many seconds.
+    """Wait for a second in which the processors are idle, for at most `limit` seconds.
 
     Returns
     -------
     float
-        The idle part of the last second.
+        Idle fraction of the last second.
     """
     end = time.monotonic() + limit
     while True:
@@ -132,6 +133,6 @@ def _idle_part(seconds: float) -> float:
 
 
 def _idle_seconds() -> float:
-    """Seconds that the processors have been idle, or waited for disks, all of them added up."""
+    """Return the seconds that processors were idle or waited for disks, summed over processors."""
     words = Path("/proc/stat").read_text().split("\n", 1)[0].split()
     return (float(words[4]) + float(words[5])) / os.sysconf("SC_CLK_TCK")

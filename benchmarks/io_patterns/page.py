@@ -1,4 +1,4 @@
-"""The part of docs/reference/checkpoints_on_a_disk.md that the measurements write."""
+"""The part of docs/reference/checkpoints_on_a_disk.md written from measurements."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COLUMNS = ("pattern", "mode", "median", "runs", "spread", "predicted", "error",
 
 
 def tables(study: Study, checkpoints: Checkpoints) -> str:
-    """What was found, in Markdown."""
+    """Return the results in Markdown."""
     rounds = len(study.cases[0].real)
     jobs = [
         (_words(job), f"{statistics.median(rates) / 1e6:,.0f} MB/s", _range(rates))
@@ -42,7 +42,7 @@ def tables(study: Study, checkpoints: Checkpoints) -> str:
 
 
 def write(text: str, page: Path = PAGE) -> None:
-    """Put the tables into their place in the page."""
+    """Insert the tables into the page."""
     before, _, rest = page.read_text().partition(_BEGIN)
     _, _, after = rest.partition(_END)
     page.write_text(f"{before}{_BEGIN}{text}\n{_END}{after}")

@@ -12,7 +12,7 @@ from tisim.traces.record.settings import Settings
 
 _SOURCE = Path(__file__).resolve().parents[2] / "examples" / "mpi" / "checkpoint.c"
 PATTERNS = ("serial", "file-per-process", "shared")
-#: How the data reach the disk; what is left in the page cache is reported and not judged.
+#: How the data reach the disk; runs that leave data in the page cache are reported but not judged.
 MODES = ("direct", "fsync", "cached")
 # Time limit of one run, in seconds.
 _TIME_LIMIT = 120.0
@@ -20,19 +20,19 @@ _TIME_LIMIT = 120.0
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """What each run writes.
+    """Output of each run.
 
     Attributes
     ----------
     ranks
-        How many there are.
+        Number of ranks.
     rank_size, block
-        MiB of each rank in a checkpoint, and of a write.
+        MiB per rank in a checkpoint, and per write.
     count
-        How many checkpoints a run writes.
+        Number of checkpoints per run.
     directory
-        Where the files are, in a folder for each mode: writing past the page cache drops the pages
-        of a file, for which later runs with an fsync would have to take new ones.
+        Location of the files, in a folder for each mode: direct I/O drops the pages of a file from
+        the page cache, so that later runs with an fsync would have to allocate them again.
     """
 
     ranks: int
@@ -43,29 +43,29 @@ class Checkpoints:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that a run writes."""
+        """Bytes written by a run."""
         return self.ranks * self.rank_size * self.count << 20
 
     def files(self, mode: str) -> Path:
-        """The folder of a mode; it is made if there is none."""
+        """Return the folder of a mode, created if needed."""
         folder = self.directory / mode
         folder.mkdir(exist_ok=True)
         return folder
 
     def command(self, pattern: str, mode: str) -> list[str]:
-        """What starts a run."""
+        """Return the command of a run."""
         options = ["--allow-run-as-root", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1"]
         words = [pattern, mode, self.rank_size, self.block, self.count, self.files(mode)]
         program = str(_compiled())
         return ["mpirun", *options, "-n", str(self.ranks), program, *map(str, words)]
 
     def seconds(self, pattern: str, mode: str) -> float:
-        """The time that a run says its checkpoints took.
+        """Return the time that a run reports for its checkpoints.
 
         Raises
         ------
         subprocess.SubprocessError
-            When it fails.
+            If it fails.
         """
         ran = subprocess.run(
             self.command(pattern, mode),
@@ -82,7 +82,7 @@ class Checkpoints:
         Raises
         ------
         InputError
-            When the recorder cannot be made, or the program fails.
+            If the recorder cannot be built, or the program fails.
         """
         record(self.command(pattern, mode), trace, Settings(counter="time", io="posix"))
         return trace

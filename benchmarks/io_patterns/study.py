@@ -1,4 +1,4 @@
-"""Runs of each pattern, and what is predicted for them."""
+"""Runs of each pattern, and their predictions."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from benchmarks.io_patterns.machine import (
 from benchmarks.io_patterns.programs import MODES, PATTERNS, Checkpoints
 from tisim import replay
 
-# A prediction holds within this part of the median, or within the spread of the runs.
+# A prediction holds within this relative error, or within the spread of the runs.
 _TOLERANCE = 0.15
 _SEED = 1  # of the order of measurements
-# Bytes move at the bandwidth of the link, which is measured with the same messages.
+# The bandwidth of the link is measured with the same messages, so no factors apply.
 _CONFIGURATION = {"network/bandwidth-factor": "1", "network/latency-factor": "1"}
 
 
@@ -35,9 +35,9 @@ class Case:
     Attributes
     ----------
     pattern, mode
-        Of `PATTERNS` and `MODES`.
+        One of `PATTERNS` and of `MODES`.
     predicted
-        Seconds.
+        Predicted seconds.
     real
         Seconds of each run.
     """
@@ -49,17 +49,17 @@ class Case:
 
     @property
     def median(self) -> float:
-        """Of the runs, in seconds."""
+        """Median of the runs, in seconds."""
         return statistics.median(self.real)
 
     @property
     def error(self) -> float:
-        """The prediction over the median, less one."""
+        """Relative error of the prediction."""
         return self.predicted / self.median - 1
 
     @property
     def spread(self) -> float:
-        """The longest run less the shortest, as a part of the median."""
+        """Range of the runs, relative to the median."""
         return (max(self.real) - min(self.real)) / self.median
 
     @property
@@ -69,24 +69,24 @@ class Case:
 
     @property
     def holds(self) -> bool:
-        """True if the prediction is as good as it should be."""
+        """True if the prediction is within its tolerance."""
         return abs(self.error) <= max(_TOLERANCE, self.spread)
 
 
 @dataclass
 class Study:
-    """Everything that was measured and predicted.
+    """All measurements and predictions.
 
     Attributes
     ----------
     cases
         All patterns in all modes.
     rates
-        Bytes/s that fio has measured, by the name of the job.
+        Bytes/s measured by fio, by name of the job.
     memory
         Bytes/s of messages between ranks.
     idle, load
-        The idle part of the processors, and the load average, before each round.
+        Idle fraction of the processors, and load average, before each round.
     """
 
     cases: list[Case] = field(default_factory=list)
@@ -105,33 +105,33 @@ def studied(
 ) -> Study:
     """Record each pattern, then measure in rounds, then predict from the medians.
 
-    A round has everything once: each measurement of the disk, the messages, and each pattern, in an
-    order that is drawn anew. So what changes slowly, such as the load of the machine, changes the
-    measurements that predictions are made of as it changes the runs. One more measurement of the
-    disk and the messages ends the study, so that each run lies between two of them.
+    A round contains everything once: each measurement of the disk, the messages, and each pattern,
+    in a newly drawn order. So slow changes, such as the load of the machine, affect the
+    measurements behind predictions like the runs. One more measurement of the disk and the messages
+    ends the study, so that each run is between two of them.
 
     Parameters
     ----------
     checkpoints
-        What each run writes.
+        Output of each run.
     rounds
-        How many.
+        Number of rounds.
     patience
-        Seconds to wait for a calm moment, before each measurement.
+        Maximum seconds to wait for a calm moment before each measurement.
     scratch
-        For traces and results.
+        Directory for traces and results.
     tell
-        Is told what goes on.
+        Called with progress messages.
 
     Raises
     ------
     InputError
-        When something is missing.
+        If something is missing.
     subprocess.SubprocessError
-        When a program fails.
+        If a program fails.
     """
     cases = [(pattern, mode) for mode in MODES for pattern in PATTERNS]
-    # These runs, and the first of fio, also make the files, which later ones overwrite.
+    # These runs, and the first of fio, also create the files, which later ones overwrite.
     traces = {
         case: checkpoints.recorded(*case, scratch / f"{'-'.join(case)}.tit") for case in cases
     }
@@ -148,7 +148,7 @@ def studied(
             steps += measured.runs(cases)
         order.shuffle(steps)
         for step in steps:
-            os.sync()  # or this measurement waits for what another has left in the page cache
+            os.sync()  # else this measurement waits for pages that another left in the page cache
             wait_for_calm(patience)
             step()
         tell(f"round {number + 1}: idle {study.idle[-1]:.0%}, load {study.load[-1]:.2f}")
@@ -162,7 +162,7 @@ def studied(
 
 
 class _Measurements:
-    """What was measured so far, and what is to be measured in a round."""
+    """The measurements so far, and those of the next round."""
 
     def __init__(self, checkpoints: Checkpoints, scratch: Path) -> None:
         self.checkpoints = checkpoints
@@ -172,11 +172,11 @@ class _Measurements:
         self.gathered: list[float] = []
 
     def calibrations(self, number: int) -> list[Callable[[], None]]:
-        """The disk, and the messages, of the round of that number."""
+        """Return the measurements of the disk and of messages in a round."""
         return [*(partial(self._measure, job, number) for job in JOBS), self._gather]
 
     def runs(self, cases: Iterable[tuple[str, str]]) -> list[Callable[[], None]]:
-        """A run of each pattern in each mode."""
+        """Return a run of each pattern in each mode."""
         return [partial(self._run, case) for case in cases]
 
     def _measure(self, job: str, number: int) -> None:
@@ -192,7 +192,7 @@ class _Measurements:
 
 
 def _predicted(case: tuple[str, str], trace: Path, measured: _Measurements, memory: float) -> float:
-    """The simulated seconds of a recorded run, with the disk that fio found for its pattern."""
+    """Return the simulated seconds of a recorded run, with fio's disk rates for its pattern."""
     pattern, mode = case
     written = f"{'direct' if mode == 'direct' else 'fsync'}-{pattern}"
     checkpoints = measured.checkpoints

@@ -1,1 +1,1 @@
-"""Real runs of Open MPI on a shaped network of namespaces, beside their predictions."""
+"""Real runs of Open MPI on a shaped network of namespaces, compared with predictions."""

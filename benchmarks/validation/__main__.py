@@ -1,4 +1,4 @@
-"""``make validate``: real runs on a testbed of namespaces, beside their predictions."""
+"""``make validate``: real runs on a testbed of namespaces, compared with predictions."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from tisim.studies.validation import Case, Study, Thresholds, Validation, valida
 from tisim.studies.validation.page import page
 from tisim.support.mpi import find_library
 
-# Bits a second: at these two processors carry so many ranks and are no bottleneck.
+# Maximum number of ranks by bits/s that these two processors support without being a bottleneck.
 _RATES = {40_000_000: 8, 20_000_000: 16}
-# At the lower rate so many of the programs that run at the higher one are enough, and take as long.
+# Divisor of the number of programs at the lower rate, which take as long as those at the higher.
 _PART = 4
-# Parameter sets for the interval of each prediction.
+# Number of parameter sets for the interval of each prediction.
 _SETS = 10
-# In CI only gross failures fail.
+# In CI only gross errors fail.
 _GROSS = Thresholds(median=1.0)
-# Seconds for one repetition.
+# Time limit of a repetition in seconds.
 _TIME_LIMIT = 120.0
 
 
@@ -114,7 +114,7 @@ def main(
     if reason is not None:
         click.echo(f"skipped: {reason}")
         return
-    for number in (signal.SIGINT, signal.SIGTERM):  # a shell may have told it to ignore the first
+    for number in (signal.SIGINT, signal.SIGTERM):  # a shell may have it ignore the first
         signal.signal(number, _stop)
     config = dict(item.partition(":")[::2] for item in items)
     everything = few_programs() if few else [*programs(), *recorded()]
@@ -157,7 +157,7 @@ def main(
 
 @dataclass(frozen=True)
 class Bed:
-    """One testbed: its name, the rate of its cables in bits/s, its programs and its network."""
+    """A testbed: its name, the rate of its cables in bits/s, its programs and its network."""
 
     name: str
     rate: int
@@ -171,7 +171,7 @@ class Bed:
 
     @property
     def folder(self) -> str:
-        return self.name.replace(" ", "-")  # Open MPI takes no path with blanks
+        return self.name.replace(" ", "-")  # Open MPI rejects paths with blanks
 
     @property
     def nodes(self) -> int:
@@ -180,7 +180,7 @@ class Bed:
 
 
 def _compared(found: Validation, before: str | None, folder: str) -> str:
-    """What an earlier validation on the same testbed has found, beside this one."""
+    """Return a comparison with an earlier validation on the same testbed."""
     directory = Path(before or "") / folder
     if before is None or not (directory / "study.toml").exists():
         return ""
@@ -189,9 +189,9 @@ def _compared(found: Validation, before: str | None, folder: str) -> str:
 
 
 def chosen_at(wanted: list[Program], rate: int) -> list[Program]:
-    """The programs at a rate: as many ranks as the processors carry there.
+    """Return the programs at a rate: those whose ranks the processors support.
 
-    Programs of few ranks run at the highest rate, and some of them at each other one.
+    Programs of few ranks run at the highest rate, and some of them at the other rates.
     """
     highest = max(_RATES)
     carried = [program for program in wanted if program.ranks <= _RATES.get(rate, 16)]
@@ -246,7 +246,7 @@ def _validate(
 
 @contextlib.contextmanager
 def _directory(kept: Path | None) -> Iterator[Path]:
-    """A directory for measurements, platform and traces, which is kept or not."""
+    """Yield a directory for measurements, platform and traces, which is kept if named."""
     if kept is not None:
         kept.mkdir(parents=True, exist_ok=True)
         yield kept.resolve()

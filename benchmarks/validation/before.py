@@ -1,4 +1,4 @@
-"""Two validations beside each other: what the real runs differ by, and the errors of both."""
+"""Comparison of two validations: differences of the real runs, and the errors of both."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ class Pair:
 
     @property
     def change(self) -> float:
-        """The real median less the one before, as a part of that."""
+        """Relative change of the real median."""
         return self.now.real_median / self.before.real_median - 1
 
     @property
     def counts(self) -> bool:
-        """True if the runs of neither validation spread too much."""
+        """True if the runs of both validations have an acceptable spread."""
         return not (self.before.is_noisy or self.now.is_noisy)
 
 
 def results_of(directory: Path) -> tuple[CaseResult, ...]:
-    """What an earlier validation has kept, predicted again on the platform that it calibrated."""
+    """Return the results of an earlier validation, predicted again on its calibrated platform."""
     study = load_study(directory / "study.toml")
     cases = tuple(dataclasses.replace(case, uncertainty=0) for case in study.cases)
     return validate(Study(cases)).results
 
 
 def pairs_of(before: Sequence[CaseResult], now: Sequence[CaseResult]) -> list[Pair]:
-    """The cases that are in both, by name."""
+    """Return the cases that are in both, by name."""
     by_name = {old.case.name: old for old in before}
     return [Pair(by_name[new.case.name], new) for new in now if new.case.name in by_name]
 
 
 def text_of(pairs: Sequence[Pair], before: Sequence[CaseResult]) -> str:
-    """What is said of both validations, in Markdown; nothing where no case is in both."""
+    """Return the comparison in Markdown; empty if no case is in both."""
     if not pairs:
         return ""
     changes = [abs(pair.change) for pair in pairs if pair.counts]

@@ -1,9 +1,9 @@
-/* Lets a rank of Open MPI that has nothing to do wait for its sockets instead of spinning.
+/* Makes an idle rank of Open MPI wait for its sockets instead of spinning.
  *
- * Open MPI looks at its sockets with poll or epoll_wait and a timeout of 0, and with
- * mpi_yield_when_idle calls sched_yield when nothing was there. This library, preloaded, remembers
- * which sockets those were, and makes the yield a wait for them, of at most a millisecond or two:
- * many ranks then share a processor as ranks on hosts of their own would not have to. */
+ * Open MPI polls its sockets with poll or epoll_wait and a timeout of 0, and with
+ * mpi_yield_when_idle calls sched_yield if nothing was ready. This library, preloaded, remembers
+ * these sockets, and turns the yield into a wait for them, of at most a millisecond or two: many
+ * ranks then share a processor as if they were on separate hosts. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <poll.h>
@@ -12,7 +12,7 @@
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 
-/* Open MPI yields a few times before it has looked whether it has something to do. */
+/* Open MPI yields a few times before it has checked for work. */
 enum { MOST_SOCKETS = 512, YIELDS_BEFORE = 4, LONGEST_WAIT = 2 /* ms */ };
 
 static __thread struct pollfd watched[MOST_SOCKETS];

@@ -1,17 +1,18 @@
-/* Lets a rank of MPICH over UCX that has nothing to do wait for its sockets instead of spinning.
+/* Makes an idle rank of MPICH over UCX wait for its sockets instead of spinning.
  *
- * A rank that waits calls UCX again and again, which looks at its sockets by epoll_wait with a
- * timeout of 0. When many such calls follow one another at once and find nothing, this library,
- * preloaded, makes the next one a wait of at most two milliseconds. A program that computes between
- * two tests does not wait.
+ * A waiting rank calls UCX repeatedly, which polls its sockets by epoll_wait with a timeout of 0.
+ * When many such calls follow each other immediately and find nothing, this library, preloaded,
+ * turns the next one into a wait of at most two milliseconds. A program that computes between two
+ * tests does not wait.
  *
- * From its first wait on, a rank goes before processes of ordinary priority, as those of Open MPI
- * do. Before, in MPI_Init, it spins, and others would never begin. UCX's threads, which hold locks
- * that ranks spin for, go before them. Time slices (SCHED_RR) end what spins all the same.
+ * From its first wait on, a rank has precedence over processes of ordinary priority, like those of
+ * Open MPI. Before that, in MPI_Init, it spins, and other ranks would never begin. UCX's threads,
+ * which hold locks that ranks spin on, have precedence over the ranks. Time slices (SCHED_RR)
+ * preempt spinning ranks in any case.
  *
  * Closing a connection also asks its other side to answer (UCX 1.13 over TCP), which may already
- * wait for the launcher and read nothing any more: MPI_Finalize of MPICH 4.0 then never ends. All
- * messages have been received by then, so connections are left to the end of the process. */
+ * wait for the launcher and no longer read: MPI_Finalize of MPICH 4.0 then never ends. All messages
+ * have been received by then, so connections are left to the end of the process. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -25,7 +26,7 @@
 
 enum { LOOKS_BEFORE = 20, LONGEST_WAIT = 2 /* ms */ };
 enum { RANK_PRIORITY = 10, THREAD_PRIORITY = 20 };
-static const double AT_ONCE = 20e-6; /* seconds from one look to the next, at most */
+static const double AT_ONCE = 20e-6; /* maximum seconds between two polls */
 
 static double now(void) {
   struct timespec date;

@@ -1,4 +1,4 @@
-/* Long cables: passes frames on between pairs of devices, each after a fixed time.
+/* Long cables: forwards frames between pairs of devices, each after a fixed delay.
 
    usage: delay_line MICROSECONDS DEVICE DEVICE [DEVICE DEVICE ...]
 
@@ -24,7 +24,7 @@ enum { MOST_DEVICES = 64, LONGEST_FRAME = 1 << 16, SOCKET_BUFFER = 64 << 20 };
 struct frame {
   struct frame* next;
   long long due; /* ns */
-  int target;    /* the socket that it leaves by */
+  int target;    /* the outgoing socket */
   size_t length;
   char bytes[];
 };
@@ -40,8 +40,8 @@ static long long now(void) {
   return time.tv_sec * 1000000000LL + time.tv_nsec;
 }
 
-/* A socket for all frames that a device receives, with virtio's header in front of each: senders
-   leave checksums to the device, which only the header tells. */
+/* A socket for all frames that a device receives, preceded by virtio's header: senders leave
+ * checksums to the device, which only the header describes. */
 static int opened(const char* device) {
   int raw = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK, 0), on = 1, bytes = SOCKET_BUFFER;
   struct sockaddr_ll address = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL)};
@@ -59,7 +59,7 @@ static int opened(const char* device) {
 int main(int count, char** words) {
   static char buffer[LONGEST_FRAME];
   struct pollfd waited[MOST_DEVICES + 1];
-  struct frame *first = NULL, **last = &first; /* by due time, as all take the same time */
+  struct frame *first = NULL, **last = &first; /* by due time, since all have the same delay */
   int devices = count - 2;
   if (devices < 2 || devices % 2 != 0 || devices > MOST_DEVICES) {
     fputs("usage: delay_line MICROSECONDS DEVICE DEVICE [DEVICE DEVICE ...]\n", stderr);
@@ -69,7 +69,7 @@ int main(int count, char** words) {
   for (int i = 0; i < devices; ++i)
     waited[i] = (struct pollfd){.fd = opened(words[i + 2]), .events = POLLIN};
   waited[devices] = (struct pollfd){.fd = STDIN_FILENO, .events = POLLIN};
-  /* Frames are not to wait for the processor; without the right to, they do. */
+  /* Frames should not wait for the processor; without the privilege, they do. */
   sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 20});
   puts("connected");
   fflush(stdout);
@@ -93,7 +93,7 @@ int main(int count, char** words) {
     }
     while (first != NULL && first->due <= now()) {
       struct frame* sent = first;
-      /* A full queue loses frames, as a cable does; the queues are made long enough. */
+      /* A full queue drops frames, like a cable; the queues are made long enough. */
       if (send(sent->target, sent->bytes, sent->length, 0) < 0) perror("send");
       first = sent->next;
       if (first == NULL) last = &first;

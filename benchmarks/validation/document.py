@@ -1,4 +1,4 @@
-"""Writes the tables of docs/validation.md."""
+"""Write the tables of docs/validation.md."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "validation.md"
 _CONTROL = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 _BEGIN = "<!-- written by `make validate` -->\n"
 _END = "<!-- end -->\n"
-#: Relative errors of the cases that the page lists.
+#: Minimum relative error of the cases listed on the page.
 _LARGE = 0.1
-#: The part of the processors beyond which they decide how long a run takes, and not the network.
+#: Fraction of the processors above which they determine a run's time, as opposed to the network.
 _BUSY = 0.5
-#: The columns of the cases below it, which the testbed resolves.
+#: Columns of the cases below that fraction, which the testbed resolves.
 _RESOLVED = ("at most half busy", "too noisy", "mean", "median", "worst")
 
 
 def versions(library: MpiLibrary, congestion_control: str | None) -> str:
-    """The date, and what the runs were made with."""
+    """Return the date, and the versions used for the runs."""
     control = congestion_control or _CONTROL.read_text().strip()
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=PAGE.parent
@@ -45,7 +45,7 @@ def versions(library: MpiLibrary, congestion_control: str | None) -> str:
 
 
 def tables(found: Validation, programs: Sequence[Program], title: str, when: str) -> str:
-    """What a validation on one testbed has found, in Markdown."""
+    """Return the results of a validation on one testbed, in Markdown."""
     small = {program.title for program in programs if program.is_small}
     groups = {
         "above 4 kB": [r for r in found.results if r.case.name not in small],
@@ -77,14 +77,14 @@ def tables(found: Validation, programs: Sequence[Program], title: str, when: str
 
 
 def write(text: str, page: Path = PAGE) -> None:
-    """Put the tables into their place in the page."""
+    """Insert the tables into the page."""
     before, _, rest = page.read_text().partition(_BEGIN)
     _, _, after = rest.partition(_END)
     page.write_text(f"{before}{_BEGIN}{text}{_END}{after}")
 
 
 def _summary(name: str, results: Sequence[CaseResult]) -> tuple[str, ...]:
-    """The errors of a group, and of its cases that the testbed resolves."""
+    """Return the errors of a group, and of its cases that the testbed resolves."""
     of_all, *_ = summary_rows(summarize(results)[-1:])
     resolved, *_ = summary_rows(summarize([r for r in results if not _is_busy(r)])[-1:])
     return (name, *of_all[1:], *resolved[1:])

@@ -1,4 +1,4 @@
-"""Programs that are drawn: kinds, sizes and numbers of ranks that nobody has chosen."""
+"""Randomly drawn programs: kinds, sizes and numbers of ranks."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from benchmarks.validation import programs as known
 from benchmarks.validation.programs import KB, Program, written
 from tisim.traces.generate import Halo2D, Halo3D, Ring, Sparse, Transpose
 
-# Bytes of a message, or of a rank's part of a collective; as likely in each decade.
+# Bytes of a message, or of a rank's part of a collective, log-uniformly distributed.
 _LEAST, _MOST = 500, 400 * KB
 _RANKS = (3, 4, 5, 6, 7, 8)
 
 
 def drawn(count: int, seed: int) -> Iterator[Program]:
-    """So many programs, each kind in its turn; the same ones for the same seed."""
+    """Yield `count` programs, cycling through the kinds; deterministic for a seed."""
     chance = random.Random(seed)
     titles: set[str] = set()
     kind = 0
@@ -28,7 +28,7 @@ def drawn(count: int, seed: int) -> Iterator[Program]:
 
 
 def _one(kind: int, chance: random.Random) -> Program:
-    """A program of one kind."""
+    """Return a program of one kind."""
     ranks = chance.choice(_RANKS)
     size = 8 * round(_LEAST / 8 * (_MOST / _LEAST) ** chance.random())
     compute = chance.choice((0.0, 2e6, 2e7))
@@ -55,7 +55,7 @@ def _one(kind: int, chance: random.Random) -> Program:
 
 
 def _unequal(size: int, ranks: int, chance: random.Random) -> Program:
-    """An alltoallv in which each rank has another size for each other."""
+    """Return an alltoallv with a different size for each pair of ranks."""
     sizes = [[round(size * chance.random()) for _ in range(ranks)] for _ in range(ranks)]
 
     def lines(rank: int, _: int) -> list[str]:
@@ -67,7 +67,7 @@ def _unequal(size: int, ranks: int, chance: random.Random) -> Program:
 
 
 def _pattern(size: int, ranks: int, chance: random.Random) -> Program:
-    """One of the patterns of applications."""
+    """Return one of the patterns of applications."""
     shapes = {
         "halo3d": Halo3D(ranks=ranks, nbytes=size, iterations=3, compute=1e6),
         "ring": Ring(ranks=ranks, nbytes=size, iterations=2),

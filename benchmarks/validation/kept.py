@@ -1,4 +1,4 @@
-"""What a validation leaves behind: a study with the real times, for predictions of another day."""
+"""Output of a validation: a study with the real times, for later predictions."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tisim.studies.validation import CaseResult
 
 
 def write_study(results: Iterable[CaseResult], directory: Path) -> Path:
-    """Write `study.toml` beside the traces and the platform: nothing is executed again.
+    """Write `study.toml` next to the traces and the platform, so that nothing is executed again.
 
     Parameters
     ----------
     results
         The cases with their real times.
     directory
-        Where their platform and traces are; others are named from there.
+        Directory of their platform and traces; other files are named relative to it.
     """
     lines = []
     for result in results:

@@ -1,4 +1,4 @@
-"""Networks that are not a star of equal nodes, and the programs that run on them."""
+"""Networks other than a star of equal nodes, and the programs that run on them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tisim.traces.generate import Halo2D, Ring
 
 @dataclass(frozen=True)
 class Network:
-    """A testbed: so many nodes of a layout, and the ranks of its programs."""
+    """A testbed: a layout, its number of nodes, and the number of ranks of its programs."""
 
     layout: Layout
     nodes: int
@@ -38,7 +38,7 @@ NETWORKS = {
 
 
 def programs_on(name: str) -> list[Program]:
-    """The programs of a network, as cases of its group."""
+    """Return the programs of a network, as cases of its group."""
     return [replace(program, group=name) for program in _programs(NETWORKS[name].ranks)]
 
 

@@ -1,4 +1,4 @@
-"""A platform of the testbed, as `tisim calibrate` writes it from what was measured there."""
+"""A platform of the testbed, written by `tisim calibrate` from measurements on it."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from tisim.studies.calibration.procedure import calibrate
 from tisim.studies.uncertainty.bootstrap import draw_sets
 from tisim.support.mpi import compiled, find_library
 
-# How much the benchmark measures, and how much of it in a hurry.
+# Extent of the benchmark, and of a quick one.
 _RANKS = 4
 _USUAL = BenchmarkSize(largest=1 << 20, sizes=60, repetitions=5, seconds=120)
 _QUICK = BenchmarkSize(largest=1 << 19, sizes=45, repetitions=5, seconds=30)
 _TIME_LIMIT = 600
-# Units of computation a second, in the platform and in what executes traces.
+# Units of computation per second, in the platform and in the execution of traces.
 SPEED = 1e9
 
 
 def calibrated(bed: Nodes, directory: Path, *, quickly: bool = False) -> Path:
-    """Measure between some nodes, and write the platform that this gives.
+    """Measure between some nodes, and write the resulting platform.
 
     Raises
     ------
     subprocess.SubprocessError
-        When the benchmark does not run.
+        If the benchmark fails.
     InputError
-        When it cannot be compiled, or when its measurements do not suffice.
+        If it cannot be compiled, or its measurements are insufficient.
     """
     benchmark = compiled(benchmark_code(), find_library(bed.compiler, "benchmark"))
     words = (_QUICK if quickly else _USUAL).words()
-    # All nodes where they are not alike.
+    # All nodes if they differ.
     ranks = _RANKS if bed.layout == Layout() else bed.nodes
     ran = subprocess.run(
         [*bed.command(ranks, spread=True), str(benchmark), *words],

@@ -1,4 +1,4 @@
-"""The programs that are validated: patterns of messages, collectives, and applications."""
+"""The validated programs: patterns of messages, collectives, and applications."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from tisim.traces.generate import (
 
 ROOT = Path(__file__).resolve().parents[2]
 KB = 1000
-#: Messages up to this size count as small: there the two processors decide.
+#: Largest size of small messages, whose time depends on the two processors.
 SMALL = 4096
 
-#: The lines of a rank, given its number and how many there are.
+#: The lines of a rank, given its number and the number of ranks.
 Lines = Callable[[int, int], list[str]]
 
 
 @dataclass(frozen=True)
 class Program:
-    """A program of some ranks.
+    """A program with a number of ranks.
 
     Attributes
     ----------
     name
-        Without the number of ranks.
+        Name without the number of ranks.
     group
         Programs that are summarised together.
     ranks
-        How many.
+        Number of ranks.
     largest
-        The bytes of its largest messages, or of a rank's part of a collective.
+        Bytes of its largest messages, or of a rank's part of a collective.
     write
-        Writes its trace into a directory; the path of the trace.
+        Writes its trace into a directory and returns the path of the trace.
     """
 
     name: str
@@ -67,7 +67,7 @@ def size_name(size: int) -> str:
 
 
 def written(name: str, group: str, ranks: int, largest: int, lines: Lines) -> Program:
-    """A program whose trace has these lines."""
+    """Return a program whose trace has these lines."""
 
     def write(directory: Path) -> Path:
         path = directory / f"{name}-{ranks}".replace(" ", "-").replace("/", "-")
@@ -83,7 +83,7 @@ def written(name: str, group: str, ranks: int, largest: int, lines: Lines) -> Pr
 
 
 def _repeats(size: int) -> int:
-    """Messages of that size, so that they take about 0.1 s at 80 Mbit/s, 20 at most."""
+    """Return a number of messages that takes about 0.1 s at 80 Mbit/s, at most 20."""
     return max(1, min(20, 1_000_000 // max(size, 1)))
 
 
@@ -139,7 +139,7 @@ def shift(size: int, ranks: int) -> Program:
 
 
 def chain(size: int, ranks: int, messages: int) -> Program:
-    """Messages that every rank passes on as soon as it has them."""
+    """Messages that every rank forwards on arrival."""
 
     def lines(rank: int, all_: int) -> list[str]:
         actions = []
@@ -154,7 +154,7 @@ def chain(size: int, ranks: int, messages: int) -> Program:
 
 
 def pipeline(size: int, ranks: int) -> Program:
-    """Ranks compute between what they receive and what they send."""
+    """Ranks compute between their receive and their send."""
 
     def lines(rank: int, all_: int) -> list[str]:
         actions = []
@@ -202,13 +202,13 @@ def collective(name: str, size: int, ranks: int) -> Program:
         return ["barrier", *[line] * count]
 
     title = name if name == "barrier" else f"{name} {size_name(size)}"
-    # Intervals of a group are validated by the errors of others: that with a list of counts is
-    # almost the same program.
+    # Intervals of a group are validated by the errors of other groups; the variant with a list of
+    # counts is almost the same program.
     return written(title, name.removesuffix("v"), ranks, size, lines)
 
 
 def one_sided(name: str, size: int, ranks: int) -> Program:
-    """Accesses of the memory of the next rank, or of rank 0, in each kind of epoch."""
+    """Accesses to the memory of the next rank, or of rank 0, in each kind of epoch."""
 
     def lines(rank: int, all_: int) -> list[str]:
         right, left = (rank + 1) % all_, (rank - 1) % all_
@@ -259,7 +259,7 @@ def non_blocking(name: str, size: int, ranks: int, compute: float) -> Program:
 
 
 def tested_ring(size: int, ranks: int) -> Program:
-    """Ranks compute in ten parts while their messages go round, and test after each part."""
+    """Ranks compute in ten parts while their messages are in flight, and test after each part."""
 
     def lines(rank: int, all_: int) -> list[str]:
         right, left = (rank + 1) % all_, (rank - 1) % all_
@@ -326,7 +326,7 @@ def _generated(ranks: int) -> Iterator[Program]:
 
 
 def programs() -> Iterator[Program]:
-    """All programs, those of few ranks first."""
+    """Yield all programs, those of few ranks first."""
     for size in (KB, 16 * KB, 60 * KB, 256 * KB, 1000 * KB):
         yield one_way(size, 4)
     for ranks in (4, 8):
@@ -353,7 +353,7 @@ def programs() -> Iterator[Program]:
 
 
 def few_programs() -> list[Program]:
-    """Ten programs that take little time, one of each kind."""
+    """Return ten fast programs, one of each kind."""
     return [
         one_way(60 * KB, 4),
         incast(60 * KB, 4),

@@ -1,4 +1,4 @@
-"""The NAS parallel benchmarks that Markomanolis (2014) validated with, where traces are at hand."""
+"""The NAS parallel benchmarks used for validation by Markomanolis (2014), if traces exist."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.validation.programs import KB, SMALL, Program
 
-#: Names a directory of traces: `cg.W.8.tit` and so on, as `tisim record -o` wrote them.
+#: Variable with a directory of traces: `cg.W.8.tit` and so on, from `tisim record -o`.
 VARIABLE = "TISIM_NPB_TRACES"
 # File without suffix, name, ranks, bytes of most messages.
 _CASES = (
@@ -21,7 +21,7 @@ _CASES = (
 
 
 def recorded() -> Iterator[Program]:
-    """Those whose traces are there."""
+    """Yield the programs with existing traces."""
     named = os.environ.get(VARIABLE)
     if not named:
         return
@@ -32,7 +32,7 @@ def recorded() -> Iterator[Program]:
 
 
 def absent() -> str | None:
-    """What is left out, and why; None if nothing is."""
+    """Return the omitted programs and the reason; None if there are none."""
     named = os.environ.get(VARIABLE)
     if not named:
         return f"the NAS benchmarks of 2014 are left out: {VARIABLE} names no directory of traces"

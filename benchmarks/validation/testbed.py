@@ -1,4 +1,4 @@
-"""Network namespaces that stand for nodes: each has one cable into a switch, shaped both ways."""
+"""Network namespaces as nodes: each has one cable to a switch, shaped in both directions."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pathlib import Path
 
 _PREFIX = "tisim-v"
 _NETWORK = "10.99.0"
-# Burst of a token bucket and length of its queue, in bytes: the queue is so long that no packet is
-# lost. A lost one costs 0.2 s, which no bandwidth-sharing model predicts.
+# Burst of a token bucket and length of its queue, in bytes: the queue is long enough to lose no
+# packets. A lost packet costs 0.2 s, which no bandwidth-sharing model predicts.
 BURST = 4500
 _QUEUE = 16 << 20
-# Bytes of one connection in its node's queue, two packets: connections take turns, as behind the
-# fair queue that most systems have and this kernel may lack. Otherwise a message that stands in
-# front, for a busy node, holds up those behind it (docs/validation.md).
+# Bytes of a connection in its node's queue, two packets: connections alternate, as with the fair
+# queue that most systems have and this kernel may lack. Otherwise a message at the head, for a busy
+# node, delays those behind it (docs/validation.md).
 _TURN = 3000
 
 
@@ -28,12 +28,12 @@ _LIBRARIES = {
     "openmpi": (("mpirun.openmpi", "openmpi-bin"), ("mpicc.openmpi", "libopenmpi-dev")),
     "mpich": (("mpiexec.mpich", "mpich"), ("mpicc.mpich", "libmpich-dev")),
 }
-# Preloaded libraries that let ranks without work wait for their sockets.
+# Preloaded libraries that make idle ranks wait for their sockets.
 _WAITING = {"openmpi": "block_when_idle", "mpich": "block_when_idle_ucx"}
 
 
 def missing(library: str = "openmpi") -> str | None:
-    """Why there can be no testbed for an MPI library here; None if there can."""
+    """Return why a testbed for an MPI library is impossible here; None if it is possible."""
     if os.geteuid() != 0:
         return "namespaces need root"
     for command, package in (*_COMMANDS, *_LIBRARIES[library]):
@@ -55,26 +55,26 @@ def missing(library: str = "openmpi") -> str | None:
 
 
 def congestion_controls() -> list[str]:
-    """TCP's congestion controls that a namespace may have."""
+    """Return the congestion controls that a namespace may use."""
     return Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control").read_text().split()
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What differs from equal nodes on one switch.
+    """Differences from equal nodes on one switch.
 
     Attributes
     ----------
     slow
-        Parts of the rate that the cables of some nodes have, by the number of the node, from 1.
+        Fractions of the rate of the cables of some nodes, by number of the node, from 1.
     far
-        The last so many nodes are on a second switch.
+        Number of last nodes that are on a second switch.
     trunk
-        Part of the rate that the cable between the switches has.
+        Fraction of the rate of the cable between the switches.
     ranks
-        Ranks of a node.
+        Ranks per node.
     delay
-        Seconds that a frame takes on a node's cable, beyond its transmission.
+        Seconds of delay of a frame on a node's cable, in addition to its transmission.
     """
 
     slow: Mapping[int, float] = field(default_factory=dict)
@@ -91,15 +91,15 @@ class Nodes:
     Attributes
     ----------
     name
-        Of all its namespaces, in front.
+        Prefix of the names of its namespaces.
     nodes
-        How many nodes there are.
+        Number of nodes.
     directory
-        For the files that it needs.
+        Directory for its files.
     layout
         How they are connected.
     library
-        The MPI library whose ranks run there: ``openmpi`` or ``mpich``.
+        MPI library of the ranks: ``openmpi`` or ``mpich``.
     """
 
     name: str
@@ -114,10 +114,10 @@ class Nodes:
         return f"mpicc.{self.library}"
 
     def command(self, ranks: int, *, spread: bool = False) -> tuple[str, ...]:
-        """What starts so many ranks, node after node; the program follows.
+        """Return the command that starts ranks, node after node; the program follows.
 
-        With `spread` there is a rank on each node, and a second one on the first, which measures
-        messages inside a node, where nodes have several.
+        With `spread` there is a rank on each node, and a second one on the first if nodes have
+        several, which measures messages within a node.
         """
         nodes = range(1, (ranks if spread else -(-ranks // self.layout.ranks)) + 1)
         slots = dict.fromkeys(nodes, 1 if spread else self.layout.ranks)
@@ -142,12 +142,12 @@ class Nodes:
         options = {
             "plm_rsh_agent": str(self.directory / "agent"),
             "plm_rsh_no_tree_spawn": "1",
-            # Inside a node too: between namespaces of one machine memory is not shared.
+            # Also within a node: namespaces of one machine do not share memory.
             "btl": "tcp,self",
             "btl_tcp_if_include": f"{_NETWORK}.0/24",
             "oob_tcp_if_include": f"{_NETWORK}.0/24",
             "pml": "ob1,monitoring",
-            # Windows by messages: Open MPI 4.1 chooses nothing by itself where TCP is the network.
+            # Windows by messages: Open MPI 4.1 has no default over TCP.
             "osc": "pt2pt",
             "mpi_yield_when_idle": "1",
         }
@@ -169,14 +169,14 @@ def shaped_nodes(
     library: str = "openmpi",
     congestion_control: str | None = None,
 ) -> Iterator[Nodes]:
-    """Nodes whose links have so many bits a second; they are gone afterwards, whatever happens.
+    """Yield nodes whose links have this rate in bits/s; they are always removed afterwards.
 
-    Their TCP has the machine's congestion control unless it is named.
+    Their TCP has the machine's congestion control unless another one is given.
 
     Raises
     ------
     subprocess.CalledProcessError
-        When they cannot be made.
+        If they cannot be created.
     """
     _remove_left_over()
     made = Nodes(f"{_PREFIX}{os.getpid()}", nodes, directory, layout or Layout(), library)
@@ -192,11 +192,11 @@ def shaped_nodes(
 
 
 def _write_scripts(made: Nodes) -> None:
-    """The programs that start something on a node."""
+    """Write the programs that start processes on a node."""
     waiting = _WAITING[made.library]
     source, library = Path(__file__).with_name(f"{waiting}.c"), made.directory / f"{waiting}.so"
     subprocess.run(["cc", "-O2", "-shared", "-fPIC", source, "-o", library, "-ldl"], check=True)
-    # Hydra's ranks cannot begin as real-time processes: in MPI_Init they spin.
+    # Hydra's ranks cannot begin as real-time processes, since they spin in MPI_Init.
     _write_program(
         made.directory / "first", 'echo -20 2>/dev/null > /proc/self/autogroup\nexec "$@"\n'
     )
@@ -232,7 +232,7 @@ def _make(made: Nodes, rate: int) -> None:
         node, port = f"{made.name}-{number}", f"port{number}"
         switch = switches[-1] if number > made.nodes - layout.far else switches[0]
         plugged = port
-        if layout.delay:  # the frames between these two devices are passed on by the delay line
+        if layout.delay:  # the delay line forwards frames between these two devices
             plugged = f"line{number}"
             commands += [
                 f"ip -n {switch} link add tail{number} type veth peer name {plugged}",
@@ -251,7 +251,7 @@ def _make(made: Nodes, rate: int) -> None:
 
 @contextlib.contextmanager
 def _delayed(made: Nodes) -> Iterator[None]:
-    """Pass frames on between cables and switch after the layout's delay, if it has one."""
+    """Forward frames between cables and switch after the layout's delay, if any."""
     if not made.layout.delay:
         yield
         return
@@ -270,11 +270,11 @@ def _delayed(made: Nodes) -> Iterator[None]:
         try:
             yield
         finally:
-            line.stdin.close()  # it ends
+            line.stdin.close()  # ends it
 
 
 def _cable(one: tuple[str, str], other: tuple[str, str], rate: float) -> list[str]:
-    """Commands for a cable between devices of two namespaces, shaped in both directions."""
+    """Return commands for a cable between devices of two namespaces, shaped in both directions."""
     shape = f"root tbf rate {rate:.0f}bit burst {BURST} limit {_QUEUE}"
     commands = [
         f"ip link add {one[1]} netns {one[0]} type veth peer name {other[1]} netns {other[0]}"
@@ -282,7 +282,7 @@ def _cable(one: tuple[str, str], other: tuple[str, str], rate: float) -> list[st
     for namespace, device in (one, other):
         commands += [
             f"ip -n {namespace} link set {device} up",
-            # Offloading would put bursts of 100 kB into the queue, and control messages behind.
+            # Offloading would enqueue bursts of 100 kB, delaying control messages.
             f"ip -n {namespace} link set dev {device} gso_max_segs 1",
             f"tc -n {namespace} qdisc add dev {device} {shape}",
         ]
@@ -290,7 +290,7 @@ def _cable(one: tuple[str, str], other: tuple[str, str], rate: float) -> list[st
 
 
 def _set_tcp(node: str, congestion_control: str | None) -> None:
-    """Connections keep their windows while they idle, are all alike, and take turns."""
+    """Make connections keep their windows while idle, equal, and alternating."""
     options: dict[str, object] = {
         "tcp_slow_start_after_idle": 0,
         "tcp_no_metrics_save": 1,
@@ -325,7 +325,7 @@ def _remove(name: str) -> None:
 
 
 def _remove_left_over() -> None:
-    """Remove what processes have left that were killed."""
+    """Remove namespaces of killed processes."""
     for namespace in _namespaces():
         owner = namespace[len(_PREFIX) :].partition("-")[0]
         if owner.isdecimal() and not Path(f"/proc/{owner}").exists():
