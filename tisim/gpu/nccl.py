@@ -194,7 +194,7 @@ class Communicator:
         return rate
 
     def _pcie_exchange(self, operation: str) -> float:
-        """Return the bytes/s that CPUs let a GPU send that sends equal amounts to all others."""
+        """Return the bytes/s of a GPU that sends equally to all, as limited by the CPUs."""
         machine, rate = self.machine, math.inf
         for gpus in self.by_node.values():
             sockets, switches = zip(*map(machine.pcie_place, gpus), strict=True)
@@ -270,7 +270,7 @@ class Communicator:
         channels, speed = 0, 0.0
         for tried in speeds:
             if tried <= 0.49 * speed:
-                break  # where the search stops
+                break  # the search ends here
             if self.nodes > 1:
                 most = self.rails * (nic // tried)
             found = int(min(total / tried, most))
@@ -627,7 +627,7 @@ class Communicator:
         return tree_chunk(size, channels, self.nodes, self.size, protocol, shrinks=shrinks)
 
     def tree_rate(self) -> float:
-        """Bytes/s of long all-reduces by trees with Simple: NCCL's figure, limited by the links."""
+        """Return the bytes/s of long all-reduces by trees with Simple, limited by the links."""
         within, between = self.traffic("all_reduce", "tree")
         rates = [0.5 * self._bus_rate("tree", "Simple")]
         rates += [self._links / within] if within else []

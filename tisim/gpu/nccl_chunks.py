@@ -433,7 +433,7 @@ def _as_nccl_uses(
 ) -> Platform:
     """Return the platform with the bandwidths that NCCL achieves, and the latencies of hops.
 
-    All of them take `scale` times as long.
+    All times are multiplied by `scale`.
     """
     machine = group.machine
     platform = platform.scaled(latency="x0")

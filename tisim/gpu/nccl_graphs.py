@@ -127,8 +127,8 @@ class Above(NamedTuple):
 def double_tree(nodes: int) -> tuple[tuple[Above, ...], tuple[Above, ...]]:
     """Return the two trees, each for half of the channels: `ncclGetDtree`, ``src/graph/trees.cc``.
 
-    The second tree is the first one mirrored, or shifted by one node for odd numbers, so that an
-    inner node of one tree is a leaf of the other.
+    The second tree is the first one mirrored, or shifted by one node if their number is odd, so
+    that an inner node of one tree is a leaf of the other.
     """
     tree = []
     for node in range(nodes):

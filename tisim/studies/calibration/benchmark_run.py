@@ -77,7 +77,7 @@ class BenchmarkSize:
 
     @property
     def time_limit(self) -> float:
-        """Seconds after which the ranks are killed."""
+        """Seconds after which the ranks are stopped."""
         return 2.0 * self.seconds + 60
 
     def words(self) -> list[str]:
@@ -93,7 +93,7 @@ class BenchmarkRun:
 
     times: int  # number of measured times
     ended: bool  # whether all was measured before the time limit
-    finalized: bool = True  # whether the ranks then ended, or had to be killed in MPI_Finalize
+    finalized: bool = True  # whether the ranks then ended, or had to be stopped in MPI_Finalize
 
 
 def run_benchmark(

@@ -31,7 +31,7 @@ _WAITS = 2.0
 # posted after four.
 _LATE, _PROBED = 2.0, 3.0
 # Minimum increase of MPI_Recv when it begins to fetch its message, relative to the ping-pong, and
-# the fraction of the ping-pong that it then takes.
+# the minimum fraction of the ping-pong that it then takes.
 _FETCHES = 1.5
 _MOST = 0.6
 # Number of sizes on either side that must show it: fewer if few were measured.

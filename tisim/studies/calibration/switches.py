@@ -28,7 +28,7 @@ _ALIKE = 0.15
 # Factor by which pairs of different switches are slower than the others, averaged over the rounds;
 # or the factor of their time per byte.
 _SLOWER, _FARTHER = 1.15, 1.6
-# Distance between hosts within a switch, relative to that between switches.
+# Maximum distance between hosts within a switch, relative to that between switches.
 _INSIDE = 0.5
 # Factor by which crossing messages are slower when a trunk is busy.
 _BUSY = 1.2

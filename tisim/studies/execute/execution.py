@@ -266,7 +266,7 @@ def _run(
     time_limit: float | None,
     progress: RepetitionProgress | None,
 ) -> None:
-    """Start the ranks and wait until they have ended; kill them after a timeout."""
+    """Start the ranks and wait until they have ended; stop them after a timeout."""
     with subprocess.Popen(
         words,
         env=environment,
