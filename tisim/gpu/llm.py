@@ -393,7 +393,7 @@ class _Kernels:
                 lines += [f"shift context cp {exchanged}", f"record context k{step}"]
             lines.append(f"attention main {flops // steps} {moved}")
             if step:
-                lines.append(f"memory main {merged}")  # results so far
+                lines.append(f"memory main {merged}")  # merge with previous results
             if step < steps - 1:
                 lines.append(f"wait main k{step}")
         return lines
@@ -610,7 +610,7 @@ class _Step:
 
     @property
     def _overlaps(self) -> bool:
-        """True if gradients are added in the last backward pass of each layer."""
+        """True if gradients are summed in the last backward pass of each layer."""
         layout = self.layout
         return layout.overlap_gradients and layout.copies > 1 and layout.zero < 2
 
@@ -702,7 +702,7 @@ class _Step:
             yield self._block("cool", [*get_b, back(i == ahead - 1), *put_b])
 
     def _zero_bubble(self, stage: int, first: bool, last: bool) -> Iterator[str]:
-        """Blocks of ZB-H1 (Qi et al., "Zero bubble pipeline parallelism", 2023).
+        """Yield the blocks of ZB-H1 (Qi et al., "Zero bubble pipeline parallelism", 2023).
 
         1F1B in which weight gradients are deferred by as many micro-batches as there are preceding
         stages, so that all stages store as much as the first. Messages are asynchronous.

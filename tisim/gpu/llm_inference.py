@@ -172,7 +172,7 @@ def _layer(
         f"block {name}",
         f"memory main {4 * rows * h}",  # norm
         f"gemm main {rows} {qkv} {h}",
-        f"memory main {4 * rows * qkv}",  # positions, and keys and values are kept
+        f"memory main {4 * rows * qkv}",  # positions; keys and values are stored
         f"attention main {flops} {read + 2 * rows * (qkv + h // t)}",
         f"gemm main {rows} {h} {h // t}",
         *summed,

@@ -39,7 +39,7 @@ def calibration() -> Calibration:
 
 
 def table(text: str) -> list[float]:
-    """The second number of each entry of an option's table."""
+    """Return the second number of each entry of an option's table."""
     return [float(entry.split(":")[1]) for entry in text.split(";")]
 
 

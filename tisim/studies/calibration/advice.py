@@ -261,7 +261,7 @@ def _contention(calibration: Calibration) -> Iterator[str]:
         )
         return
     if calibration.switches is not None and not calibration.switches.is_uniform:
-        return  # what concurrent messages reach follows from trunks and cables
+        return  # trunks and cables explain the rates of concurrent messages
     yield from _patterns(contention)
     if not 0.95 <= contention.measured_ratio <= 2.05:
         yield (

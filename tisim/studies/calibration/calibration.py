@@ -103,7 +103,7 @@ def _relative(change: float) -> str:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Parameters found from measurements, and the platform that has them.
+    """Parameters determined from measurements, and the platform that has them.
 
     Parameters
     ----------

@@ -82,21 +82,21 @@ def sweep(
           are those of `Platform.scaled`: a factor such as ``"x2"``, or a value with its unit such
           as ``"10Gbps"``; cores are a number;
         - ``"speed_noise"``, ``"bandwidth_noise"``, with or without a pattern: the coefficient of
-          variation (standard deviation by mean) of random factors, log-normal with mean 1, one
+          variation (standard deviation / mean) of random factors, log-normal with mean 1, one
           for each host or link;
-        - ``"compute_noise"``: the same of random factors of compute volumes, one for each
+        - ``"compute_noise"``: the same for random factors of compute volumes, one for each
           computation of each rank (`Trace.with_noise`);
         - ``"platform"``: files or `Platform` objects;
-        - ``"trace"``: what `Trace.open` takes, or `Trace` objects;
+        - ``"trace"``: arguments of `Trace.open`, or `Trace` objects;
         - ``"mapping"`` of ranks to hosts: ``"block"`` (as many ranks as a host has cores),
           ``"block:4"``, ``"cyclic"``, ``"cyclic:16"`` (the first 16 hosts),
           ``"random"``, ``"random:7"`` (with this seed), a host file, a deployment (.xml), a
           `Deployment`, or a list of hosts;
         - any option, such as ``"smpi/coll-selector"`` or ``"smpi/bcast"``.
 
-        The values of an axis are a list, or a mapping whose keys are shown in the place of the
+        The values of an axis are a list, or a mapping whose keys are shown in place of the
         values, or, for samples, ``{"uniform": (low, high)}`` or ``{"log_uniform": (low, high)}``,
-        such as ``{"log_uniform": ("x0.1", "x10")}`` of the bandwidth.
+        such as ``{"log_uniform": ("x0.1", "x10")}`` for the bandwidth.
     sample
         Number of random points to draw in place of all combinations.
     seed

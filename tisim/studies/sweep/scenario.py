@@ -62,7 +62,7 @@ class Job:
     # Coefficient of variation of compute volumes; 0 keeps those of the trace.
     compute_noise: Amount = 0.0
     seed: tuple[int, ...] = ()  # entropy of random numbers; empty if nothing is random
-    failure: str | None = None  # why the scenario cannot even start; None if it can
+    failure: str | None = None  # error that prevents its start; None if it can start
 
 
 #: A scenario to execute, and the key under which its outcome is returned.
