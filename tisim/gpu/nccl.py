@@ -556,7 +556,7 @@ class Communicator:
         latency, seconds = loops * (steps + 1) * primitive.hop, steps * pace
         if self.nodes > 1:
             # A chunk crosses to another node once in as many steps as a node has GPUs. Nodes are
-            # not synchronized: either the slowest links are always busy, or a chunk finds idle
+            # not synchronised: either the slowest links are always busy, or a chunk finds idle
             # links.
             far = math.ceil(steps * self.nodes / self.size)
             hop = self.network_hop("ring", protocol)
@@ -582,7 +582,7 @@ class Communicator:
         latency = tables(self.version).base["ring"][protocol]
         latency += (self.size - 1 - far) * primitive.hop
         latency += far * self.network_hop("ring", protocol)
-        # Ranks of several nodes are not synchronized, so that the first chunk finds idle NVLinks.
+        # Ranks of several nodes are not synchronised, so that the first chunk finds idle NVLinks.
         near = self._free_pace(pace, primitive) if far else pace
         # Threads of LL and LL128 forward data before a chunk is complete (src/device/prims_ll.h);
         # interfaces send whole chunks, which have to arrive completely first.

@@ -66,7 +66,7 @@ def _extend(
     rings: list[tuple[int, ...]],
     best: list[tuple[int, ...]],
 ) -> bool:
-    """Add rings to those found; True if they use up a GPU with the fewest NVLinks."""
+    """Add rings to those found; True once a GPU has no free NVLinks left."""
     free = min(sum(links.get((gpu, other), 0) for other in gpus) for gpu in gpus)
     if len(rings) > len(best):
         best[:] = rings

@@ -66,8 +66,7 @@ def draw_layouts(frame: pd.DataFrame, figure: Figure | None = None) -> Figure:
 
     On the left, the fastest step for each tensor-parallel size and number of stages; on the right,
     the occupations of GPUs in the fastest steps overall, with the interval of measured steps.
-    `figure` is the figure to draw in, such as ``plt.figure(figsize=(12, 5),
-    layout="constrained")``.
+    `figure` is drawn in, such as ``plt.figure(figsize=(12, 5), layout="constrained")``.
     """
     figure = figure or _figure(12, 5)
     left, right = figure.subplots(1, 2, width_ratios=(1, 1.3))

@@ -305,7 +305,7 @@ def calibrate_disk(files: Sequence[str | os.PathLike[str]]) -> DiskCalibration:
     """Compute the bandwidths of a disk.
 
     `files` are output of fio, as JSON, and IOR, as JSON or printed. Raises `InputError` for other
-    content, or if no run has only read or only written.
+    content, or if reads or writes were not measured alone.
     """
     runs = [(os.fspath(file), run) for file in files for run in read_results(file)]
     remarks = [

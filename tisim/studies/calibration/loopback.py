@@ -94,7 +94,7 @@ def with_loopback(
     """Fit the loopback if it was measured, and set it; adds a remark if it is a poor fit.
 
     Without a measurement it is that of hosts outside of clusters: a cluster that declares none
-    sends a rank's messages to its own host over its cables.
+    sends a rank's messages to itself over its cables.
     """
     inside = measurements.inside
     if inside is None or (inside["operation"] == "pingpong").sum() == 0:

@@ -123,10 +123,10 @@ def read_text(path: Path) -> Text:
     return text
 
 
-# Blocks are enclosed by ``begin result "NAME"`` and ``end result "NAME"`` (a preceding ``#`` is
-# optional) and contain rows ``(variable= value)* bytes time stderr repetitions [a time a
-# process]*``. The time of a ping-pong is the round trip, in microseconds. Rows pasted below an
-# ``end`` line belong to the last named block.
+# Blocks are enclosed by ``begin result "NAME"`` and ``end result "NAME"`` (an optional ``#`` first)
+# and contain rows ``(variable= value)* bytes time stderr repetitions [a time a process]*``. The
+# time of a ping-pong is the round trip, in microseconds. Rows pasted below an ``end`` line belong
+# to the last named block.
 
 SKAMPI = "a SKaMPI result file"
 _MARK = re.compile(r'#?\s*(begin|end)\s+result\s+"([^"]*)"')

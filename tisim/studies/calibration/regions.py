@@ -256,9 +256,9 @@ def write_timed(
     Each region takes the time per instruction of the measured input whose visits have the most
     similar volume. If visits have more than twice the volume of that input, which is at most twice
     that of the first, and the slowdown of cold caches was measured with the first, it applies to
-    the fraction of misses: `hit_rate` for the fraction `cached` of the data in the last-level
-    cache. Other information of the recorder, such as call sites, is omitted. Raises `InputError` if
-    a file cannot be read or written.
+    the misses: ``1 - hit_rate(cached)``, where the last-level cache contains the fraction `cached`
+    of the data. Other information of the recorder, such as call sites, is omitted. Raises
+    `InputError` if a file cannot be read or written.
     """
     from tisim.traces.packed import pack
 

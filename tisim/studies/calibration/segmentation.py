@@ -81,7 +81,7 @@ def find_breaks(points: Points, hints: Sequence[int] = ()) -> list[int]:
 
 
 def _trust(deviations: Floats, noise: Floats) -> Floats:
-    """Return weights that limit the square of every deviation to five standard deviations.
+    """Return weights that limit the square of a deviation to that of five standard deviations.
 
     An outlier keeps a little weight, which next to a breakpoint determines its side.
     """
