@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     class _Members(Protocol):
-        """The attribute of a `TarFile` that its stub leaves out."""
+        """The attribute of `TarFile` that its stub lacks."""
 
         members: list[tarfile.TarInfo]
 
@@ -28,19 +28,19 @@ _MARK = slice(257, 262)
 
 
 def is_archive(head: bytes) -> bool:
-    """True if a file that begins with `head`, unpacked, is a tar archive."""
+    """Return whether a file that, unpacked, begins with `head` is a tar archive."""
     return head[_MARK] == b"ustar"
 
 
 class Archive:
-    """The files of a tar archive, or of a directory in it, unpacked. `inner` is the directory or
-    file that is wanted; empty for all of it. Raises InputError when the archive is damaged.
+    """The unpacked files of a tar archive or of a directory in it. `inner` is the requested
+    directory or file; empty for the whole archive. Raises InputError when the archive is damaged.
     """
 
     def __init__(self, path: Path, inner: str, spool: Spool) -> None:
         self.path = path
-        #: Name in the archive -> offset and length of its text in the temporary file, and how it
-        #: is compressed in the archive.
+        #: Name in the archive -> offset and length of its text in the temporary file, and its
+        #: compression format in the archive.
         self.members: dict[str, tuple[int, int, str | None]] = {}
         self._inner = posixpath.normpath(inner) if inner else ""
         self._seen: set[str] = set()
@@ -48,8 +48,8 @@ class Archive:
             self._unpack(spool)
 
     def set_of_files(self) -> list[str]:
-        """Return the names of the files of the one trace that is in there. Raises InputError when
-        there is none, or when there are several; then they are listed.
+        """Return the names of the files of the archive's only trace. Raises InputError when the
+        archive contains none, or several; these are listed.
         """
         if self._inner in self.members:
             return [self._inner]
@@ -91,10 +91,10 @@ class Archive:
             try:
                 with tarfile.open(fileobj=unpacked(file, kind), mode="r|") as tar:
                     while (member := tar.next()) is not None:
-                        cast("_Members", tar).members = []  # a long archive's would add up
+                        cast("_Members", tar).members = []  # bounds memory
                         if member.isfile():
                             self._take(tar, member, spool, far)
-            # tarfile lets errors of conversions through that headers of its extensions cause.
+            # tarfile passes on conversion errors that its extension headers cause.
             except (tarfile.TarError, ValueError, ArithmeticError, LookupError) as error:
                 raise InputError(
                     f"is damaged or not whole ({error}); get it again", file=self.path
@@ -107,7 +107,7 @@ class Archive:
         spool: Spool,
         how_far: Callable[[], float],
     ) -> None:
-        name = posixpath.normpath(member.name).lstrip("/")  # as tar itself unpacks it
+        name = posixpath.normpath(member.name).lstrip("/")  # as tar unpacks it
         if any(piece.startswith(".") for piece in name.split("/")):
             return
         self._seen.add(name.partition("/")[0])

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def call_paths(trace: Trace, wanted: Mapping[int, Set[int]]) -> dict[tuple[int, int], str]:
-    """Where in the source some calls were made: call paths such as ``main (ring.c:12) > pass_on
-    (ring.c:40)``, by rank and line. Only traces that were recorded with call sites have any.
+    """Return the call paths of some calls, such as ``main (ring.c:12) > pass_on (ring.c:40)``, by
+    rank and line. Only traces recorded with call sites have any.
     """
     if "call_site" not in trace.attributes:
         return {}
@@ -32,8 +32,8 @@ def call_paths(trace: Trace, wanted: Mapping[int, Set[int]]) -> dict[tuple[int, 
 
 
 def recorded_paths(trace: Trace, rank: int, last: int | None = None) -> Iterator[tuple[int, str]]:
-    """Line and call path of each call of a rank that has one, as the recorder wrote it. Reads up to
-    the line `last`, if there is one.
+    """Yield line and call path, as the recorder wrote it, of each call of a rank that has one.
+    Stops after the line `last`, if given.
     """
     for line, attributes in trace.attributes_of(rank):
         if last is not None and line > last:
@@ -43,12 +43,12 @@ def recorded_paths(trace: Trace, rank: int, last: int | None = None) -> Iterator
 
 
 def names_of_paths(trace: Trace, paths: Collection[str]) -> dict[str, str]:
-    """Recorded call paths with functions and lines of the source, where they can be found."""
+    """Resolve recorded call paths to functions and source lines, where these can be found."""
     return named_paths(paths, modules_of(_comments(trace)))
 
 
 def call_paths_of(trace: str, wanted: Mapping[int, Set[int]]) -> dict[tuple[int, int], str]:
-    """The same of a trace by its name, if it is still there; only packed files have call sites."""
+    """`call_paths` of a trace given by name, if it exists; only packed files have call sites."""
     from tisim.traces.trace import Trace
 
     if not wanted or Path(trace).suffix != ".tit" or not Path(trace).is_file():
@@ -62,7 +62,7 @@ def call_paths_of(trace: str, wanted: Mapping[int, Set[int]]) -> dict[tuple[int,
 
 
 def _comments(trace: Trace) -> list[str]:
-    """The lines of its packed file that name modules; none if it is within another file."""
+    """Return the lines of the packed file that name modules; none if it is inside another file."""
     source = trace.source
     if isinstance(source, str | os.PathLike) and Path(source).is_file():
         return lines_without_numbers(Path(source))

@@ -7,19 +7,19 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-#: Between a caller and the function that it calls.
+#: Separator between a caller and the function that it calls.
 BETWEEN = " > "
 
 _MODULE = re.compile(r"# module: (\S+) (\S+) (.*)")
 _PLACE = re.compile(r"(.+)\+0x([0-9a-f]+)")
 _ADDRESSES_PER_RUN = 4096
-# Frames above a program's own code: the start of the process, and the main program that compilers
-# of Fortran write.
+# Frames that precede a program's own code: process start-up, and the main program that Fortran
+# compilers generate.
 _BEGINNINGS = ("main", "MAIN__")
 _STARTS = ("_start", "__libc_start_main_impl", "__libc_start_call_main")
-# The frames of an interpreter say nothing of the program that it runs: they are one.
+# An interpreter's frames do not describe the program that it runs: they are merged into one.
 _INTERPRETER = re.compile(r"(?:lib)?python\d[\d.]*(?:\.so[\d.]*)?")
-# Names that are told apart before brackets are counted: operators whose names have some.
+# Operators whose names contain brackets, recognised before brackets are counted.
 _OPERATOR = re.compile(r"operator *(\(\)|\[\]|<=>|->\*?|<<=?|>>=?|<=?|>=?)(?: (?=<)|(?=[<(]|$))")
 _LAMBDA = re.compile(r"\{lambda\(.*?\)#(\d+)\}")
 _INLINE_NAMESPACES = re.compile(r"\bstd::(?:__cxx11|__1)::")
@@ -27,28 +27,28 @@ _INLINE_NAMESPACES = re.compile(r"\bstd::(?:__cxx11|__1)::")
 
 @dataclass(frozen=True)
 class Module:
-    """A program or library whose code was recorded."""
+    """A program or library with recorded code."""
 
-    #: Its name in call paths.
+    #: Name in call paths.
     name: str
-    #: The linker's identifier of the file; ``-`` if it has none.
+    #: The linker's build identifier; ``-`` if the file has none.
     build_id: str
-    #: Where the file was.
+    #: Path of the file when it was recorded.
     path: Path
 
 
 def modules_of(lines: Iterable[str]) -> dict[str, Module]:
-    """The modules that comments of a recorded trace name, by name."""
+    """Return the modules named in comments of a recorded trace, by name."""
     matches = (match for line in lines if (match := _MODULE.fullmatch(line)))
     return {match[1]: Module(match[1], match[2], Path(match[3])) for match in matches}
 
 
 def named_paths(paths: Collection[str], modules: dict[str, Module]) -> dict[str, str]:
-    """Call paths with functions and lines, where they can be found.
+    """Resolve call paths to functions and lines, where these can be found.
 
     ``program+0x12 > libsolver.so+0x34``, callers first, becomes ``main (program.c:12) > solve
     (solver.c:40)``, inlined functions included, or without lines ``main (program+0x12)``. The
-    frames of a Python interpreter become one, ``python3.11``. What cannot be found stays as it is,
+    frames of a Python interpreter become one, ``python3.11``. Unresolved frames stay as they are,
     as does code of a file that has changed since. Needs ``addr2line`` (of the GNU binutils) or
     ``llvm-symbolizer``.
     """
@@ -66,8 +66,8 @@ def named_paths(paths: Collection[str], modules: dict[str, Module]) -> dict[str,
 
 
 def short_path(path: str) -> str:
-    """A named call path to be read: of C++, the names of functions without their parameters, what
-    they return, and the arguments of templates.
+    """Shorten a named call path for display: C++ functions lose their parameters, return types
+    and template arguments.
     """
     return BETWEEN.join(map(_short, path.split(BETWEEN)))
 
@@ -95,7 +95,7 @@ def _short(frame: str) -> str:
             depth -= 1
         elif depth == 0:
             letters.append(letter)
-    # Its return type stands before it, qualifiers such as `const` and `[clone .part]` after it.
+    # The return type precedes the name; qualifiers such as `const` and `[clone .part]` follow it.
     words = re.sub(r"( const| volatile| &+| \[.*\])+$", "", "".join(letters)).split(" ")
     last = next((i for i, word in enumerate(words) if word.endswith("operator")), len(words) - 1)
     short = " ".join(words[last:])
@@ -122,7 +122,7 @@ def _named(path: str, names: dict[str, list[str]]) -> str:
 
 
 def _symbols(module: Module, addresses: list[int]) -> dict[int, list[str]]:
-    """The functions at return addresses of a module, callers first."""
+    """Return the functions at return addresses of a module, callers first."""
     import shutil
     import subprocess
 
@@ -135,7 +135,7 @@ def _symbols(module: Module, addresses: list[int]) -> dict[int, list[str]]:
     found: dict[int, list[str]] = {}
     for start in range(0, len(addresses), _ADDRESSES_PER_RUN):
         some = addresses[start : start + _ADDRESSES_PER_RUN]
-        # A return address is that of the next instruction, which may belong to another line.
+        # A return address is the next instruction's, which may belong to another line.
         words = [f"0x{address - 1:x}" for address in some]
         run = subprocess.run(
             [tool, *options, "-e", str(module.path)],
@@ -150,7 +150,7 @@ def _symbols(module: Module, addresses: list[int]) -> dict[int, list[str]]:
 
 
 def _parsed(text: str, module: Module) -> dict[int, list[str]]:
-    """The output of the tool: an address, then two lines a function, the innermost first."""
+    """Parse the tool's output: an address, then two lines per function, innermost first."""
     found: dict[int, list[str]] = {}
     frames: list[str] = []
     address = 0
@@ -167,10 +167,10 @@ def _parsed(text: str, module: Module) -> dict[int, list[str]]:
 
 
 def _frame(function: str, place: str, address: str) -> str:
-    """A function with its line, or with the address where there is none."""
+    """Format a function with its line, or with the address if it has no line."""
     if function == "??":
         return ""
-    while "> >" in function:  # of templates within templates, as it was written before C++11
+    while "> >" in function:  # nested templates, as written before C++11
         function = function.replace("> >", ">>")
     file, _, line = place.partition(" (discriminator")[0].rpartition(":")
     if file in ("", "??") or not line.isdigit() or line == "0":
@@ -179,7 +179,7 @@ def _frame(function: str, place: str, address: str) -> str:
 
 
 def _is_unchanged(module: Module) -> bool:
-    """True if the file is there, and is the one that was recorded."""
+    """Return whether the file exists and is the recorded one."""
     if not module.path.is_file():
         return False
     if module.build_id == "-":
@@ -190,4 +190,4 @@ def _is_unchanged(module: Module) -> bool:
         return False
 
 
-_IDENTIFIER_WITHIN = 1 << 20  # bytes: notes stand near the beginning of a file
+_IDENTIFIER_WITHIN = 1 << 20  # bytes; notes are stored near the beginning of a file

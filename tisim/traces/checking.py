@@ -1,4 +1,4 @@
-"""Checks a trace, and says what is in it, without simulating it."""
+"""Checks a trace and summarises its contents without simulating it."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from tisim.traces.trace import Trace
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is wrong with a trace, or may be.
+    """An error or a possible error in a trace.
 
     Parameters
     ----------
     severity
-        ``"error"`` when the trace cannot be replayed or the program that it is of was wrong,
-        ``"warning"`` when it can be replayed, but perhaps not as it was meant; ``"note"`` when
-        nothing is wrong, but worth knowing (an imbalance).
+        ``"error"`` when the trace cannot be replayed or the recorded program was wrong,
+        ``"warning"`` when it can be replayed, but perhaps not as intended; ``"note"`` for
+        information that is not an error (an imbalance).
     rank
-        The rank that it is about.
+        The rank concerned.
     file
         The rank's file.
     line
-        The line in that file, counted from 1; None when it is about no line in particular.
+        The line in that file, counted from 1; None if the finding concerns no particular line.
     message
-        What is wrong.
+        Description of the finding.
     call_path
-        Where in the program the call is made, ``"main (ring.c:12) > exchange (ring.c:5)"``; None
-        where the trace does not say.
+        Where the program makes the call, ``"main (ring.c:12) > exchange (ring.c:5)"``; None
+        if the trace does not say.
     """
 
     severity: str
@@ -50,21 +50,21 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class ActionCount:
-    """All actions of one name.
+    """All actions with one name.
 
     Parameters
     ----------
     name
         The action.
     actions
-        How many there are.
+        Number of actions.
     messages
-        The messages that they send from rank to rank; those of collectives are not counted.
+        Messages that they send from rank to rank, without those of collectives.
     bytes
         The bytes of those messages.
     amount
-        What they compute, in flops (or instructions, whatever the trace counts); for ``sleep``
-        the seconds.
+        Computed amount, in flops (or instructions, depending on the trace); for ``sleep``,
+        seconds.
     """
 
     name: str
@@ -89,15 +89,15 @@ class CheckReport:
     actions
         The number of its actions.
     counts
-        The same by name.
+        Counts by name of the action.
     findings
-        What is wrong, the first 200 in the order in which they were found.
+        The first 200 findings in the order in which they were found.
     errors, warnings
-        How many of these findings there are in all; notes are not counted.
+        Total number of such findings; notes are not counted.
     counters
-        The counters that a recorded trace has beside that of its volumes.
+        Counters of a recorded trace in addition to that of its volumes.
     extrapolated
-        How an extrapolated trace was made, in words; empty for others.
+        Description of how an extrapolated trace was made; empty for other traces.
     """
 
     name: str
@@ -113,7 +113,7 @@ class CheckReport:
 
     @property
     def sound(self) -> bool:
-        """True if there is no error."""
+        """True if there are no errors."""
         return self.errors == 0
 
     @property
@@ -138,24 +138,23 @@ def check(
     custom_actions: Sequence[str] = (),
     progress: Callable[[float], None] | None = None,
 ) -> CheckReport:
-    """Say whether a trace is sound.
+    """Check whether a trace is sound.
 
-    Every message that is sent has to be received, in a buffer that is large enough; all ranks of
-    a communicator have to call the same collectives in the same order, with arguments that fit;
-    requests have to be completed; nothing but computation comes after ``finalize``. Where all of
-    that holds, a deadlock that every order of events reaches is found too, such as one of ranks
-    that all receive before they send; one that depends on time or on the protocol of messages, only
-    a simulation shows. Lines that cannot be read are findings
-    too; when there are any, nothing else is looked for.
+    Every message that is sent must be received, in a buffer that is large enough; all ranks of
+    a communicator must call the same collectives in the same order, with compatible arguments;
+    requests must be completed; only computation may follow ``finalize``. If all of that holds,
+    deadlocks that occur under every order of events are found too, such as all ranks receiving
+    before they send; only a simulation finds those that depend on time or on the message protocol.
+    Unreadable lines are findings too; if there are any, nothing else is checked.
 
     Parameters
     ----------
     trace
-        A `Trace`, or what `Trace.open` takes.
+        A `Trace`, or any argument of `Trace.open`.
     custom_actions
-        Names of actions of the user's own, which the trace may contain.
+        Names of user-defined actions that the trace may contain.
     progress
-        Is told now and then which part is done, from 0 to 1.
+        Called regularly with the completed fraction, from 0 to 1.
 
     Returns
     -------
@@ -164,7 +163,7 @@ def check(
     Raises
     ------
     InputError
-        When there is no such trace, or when a file of it cannot be read at all.
+        When there is no such trace, or when one of its files cannot be read at all.
     """
     opened = trace if isinstance(trace, Trace) else Trace.open(trace)
     made = opened.extrapolated
@@ -184,7 +183,7 @@ def check(
 
 
 def _located(trace: Trace, findings: list[Finding]) -> tuple[Finding, ...]:
-    """The findings with their call paths, where the trace was recorded with them."""
+    """Add call paths to the findings, if the trace was recorded with them."""
     wanted: dict[int, set[int]] = {}
     for finding in findings:
         if finding.line is not None:

@@ -1,4 +1,4 @@
-"""Counters of a recorded trace beside that of its volumes: attributes of computations."""
+"""Additional counters of a recorded trace: attributes of computations."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tisim.traces.trace import Trace
 
-# The prefix of the names of their attributes; the recorder has the same.
+# Prefix of their attribute names; must equal the recorder's.
 _PREFIX = "counter:"
 
 
 @dataclass(frozen=True, slots=True)
 class CounterTotal:
-    """A counter beside that of the volumes."""
+    """Total of a counter other than that of the volumes."""
 
-    #: Such as ``cache-misses``; ``time`` is processor time in nanoseconds.
+    #: For example ``cache-misses``; ``time`` is processor time in nanoseconds.
     name: str
-    #: How many computations have a count.
+    #: Number of computations that have a count.
     computations: int = 0
     total: int = 0
 
 
 def counter_names(trace: Trace) -> tuple[str, ...]:
-    """The counters that a trace has beside that of its volumes."""
+    """Return the counters of a trace other than that of its volumes."""
     names = (name.removeprefix(_PREFIX) for name in trace.attributes if name.startswith(_PREFIX))
     return tuple(names)
 
 
 def counts_of(trace: Trace, rank: int, counter: str) -> Iterator[tuple[int, int]]:
     """Yield the number of a line in the rank's file, from 1, and its count by one of
-    `counter_names`. Raises InputError when there is no such rank, or when the file is damaged.
+    `counter_names`. Raises InputError when the rank does not exist or the file is damaged.
     """
     for line, attributes in trace.attributes_of(rank):
         count = attributes.get(_PREFIX + counter)
@@ -41,7 +41,7 @@ def counts_of(trace: Trace, rank: int, counter: str) -> Iterator[tuple[int, int]
 
 
 def counter_totals(trace: Trace) -> tuple[CounterTotal, ...]:
-    """The sums over all computations. Raises InputError when the file is damaged."""
+    """Sum the counters over all computations. Raises InputError when the file is damaged."""
     return tuple(_total(trace, name) for name in counter_names(trace))
 
 

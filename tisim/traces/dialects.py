@@ -5,7 +5,7 @@ from __future__ import annotations
 from tisim import _core
 from tisim.errors import InputError
 
-#: By the names that users write.
+#: By user-visible name.
 DIALECTS = {
     "auto": _core.Dialect.AUTOMATIC,
     "modern": _core.Dialect.MODERN,
@@ -14,9 +14,7 @@ DIALECTS = {
 
 
 def dialect_number(name: str) -> _core.Dialect:
-    """Return the core's number of a dialect. Raises InputError when there is no dialect of that
-    name.
-    """
+    """Return the core's number of a dialect. Raises InputError for an unknown name."""
     if name not in DIALECTS:
         known = ", ".join(DIALECTS)
         raise InputError(f"there is no dialect '{name}' of traces; there are {known}")

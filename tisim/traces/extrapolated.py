@@ -16,14 +16,13 @@ SECTION = "extrapolation"
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A volume as it is fitted without one of the sizes."""
+    """A volume refitted without one of the sizes."""
 
-    #: The number of ranks that is left out.
+    #: The omitted number of ranks.
     size: int
     #: The fitted value at the target.
     volume: float
-    #: How much more than the fit says the volume is at the size that is left out, relative to what
-    #: it says.
+    #: Relative error of the fit at the omitted size: (actual volume - fitted) / fitted.
     error: float
 
 
@@ -31,18 +30,18 @@ class LeftOut:
 class ExtrapolatedVolume:
     """The volume of the computations before a call."""
 
-    #: The call, and where it stands.
+    #: The call and its location.
     site: str
-    #: The function of the number of ranks.
+    #: The fitted function of the number of ranks.
     family: str
-    #: Its value at the target, as the trace has it.
+    #: Its value at the target, as in the trace.
     volume: int
-    #: The same without each of the sizes at which the call was recorded.
+    #: The fits that omit one of the sizes at which the call was recorded.
     left_out: tuple[LeftOut, ...]
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The least and the largest volume with a size left out and its error either way."""
+        """Smallest and largest volume over the leave-one-out fits, each plus or minus its error."""
         ends = [
             out.volume * (1.0 + sign * abs(out.error)) for out in self.left_out for sign in (-1, 1)
         ]
@@ -53,20 +52,19 @@ class ExtrapolatedVolume:
 class Extrapolated:
     """How an extrapolated trace was made."""
 
-    #: The numbers of ranks of the traces that it was made from.
+    #: The numbers of ranks of the source traces.
     sizes: tuple[int, ...]
-    #: Every volume that was fitted; none where all are exact.
+    #: Every fitted volume; empty if all volumes are exact.
     volumes: tuple[ExtrapolatedVolume, ...]
-    #: Actions whose numbers are data, and what was made of these: ``"means"`` or
+    #: Actions whose numbers depend on data, and how these were approximated: ``"means"`` or
     #: ``"distributions"``.
     approximate: Mapping[str, str]
 
     def factors(self, seed: int) -> dict[float, float]:
-        """Draw the volumes: what each is multiplied with, by the volume as the trace has it.
+        """Draw the volumes: a multiplier for each volume of the trace, by that volume.
 
-        One size is left out, and its error is stretched by one normal deviate, for all calls alike:
-        what differs from size to size differs everywhere in a program. So volumes do not average
-        out.
+        One size is left out and its error is scaled by one normal deviate, the same for all calls:
+        deviations between sizes affect the whole program, so errors of volumes do not average out.
         """
         import numpy as np
 
@@ -80,7 +78,7 @@ class Extrapolated:
         return factors
 
     def text(self) -> str:
-        """How the trace was made, in words."""
+        """Describe how the trace was made."""
         shown = [f"{size:,}" for size in self.sizes]
         made = f"extrapolated from {', '.join(shown[:-1])} and {shown[-1]} ranks"
         for action, how in self.approximate.items():
@@ -88,7 +86,7 @@ class Extrapolated:
         return made
 
     def encoded(self) -> bytes:
-        """The section."""
+        """Encode the section."""
         content = {
             "sizes": list(self.sizes),
             "approximate": dict(self.approximate),
@@ -106,7 +104,7 @@ class Extrapolated:
 
     @classmethod
     def decoded(cls, content: bytes, file: str) -> Extrapolated:
-        """The contents of the section of a file. Raises InputError when it is damaged."""
+        """Decode the section of a file. Raises InputError when it is damaged."""
         try:
             found = json.loads(content)
             volumes = tuple(
@@ -130,10 +128,10 @@ class Extrapolated:
 
 
 def add_extrapolated(trace: str | os.PathLike[str], made: Extrapolated) -> None:
-    """Write into a packed trace how it was made. Raises InputError when the file cannot be read or
-    written.
+    """Add the origin of the trace to a packed file. Raises InputError when the file cannot be read
+    or written.
     """
-    # It needs the compiled core.
+    # Needs the compiled core.
     from tisim.traces.packed_program import with_section
 
     write_file(trace, with_section(trace, SECTION, made.encoded()))

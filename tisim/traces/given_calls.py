@@ -1,4 +1,4 @@
-"""Calls of MPI with all that they were given (``tisim record --arguments all``)."""
+"""MPI calls with all their arguments (``tisim record --arguments all``)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 from tisim.errors import InputError
 from tisim.traces.trace import Trace
 
-#: The attributes of lines; the recorder has the same: the call of a line, and those since the line
-#: before, of which the trace has none. Where these are many, further attributes have the rest,
-#: `mpi_calls_before_2`. What their texts leave open is written in `library/arguments.c`.
+#: The attributes of lines, as the recorder names them: the call of a line, and the calls since the
+#: preceding line that the trace does not contain. Long lists continue in further attributes,
+#: `mpi_calls_before_2`. `library/arguments.c` describes the placeholders in their texts.
 ATTRIBUTE = "mpi_call"
 BEFORE = "mpi_calls_before"
-_FIRST = 2  # where the first argument stands in a line, behind rank and action
+_FIRST = 2  # index of the first argument in a line, after rank and action
 _NEW = {"comm_split": 3, "comm_dup": 3, "comm_idup": 3, "comm_group": 2, "comm_free": 2}
 _OPEN = re.compile(r"(dest=|source=)?\{(rank|comm|handle|group|)([+-]\d+)?\}")
 _GRID = re.compile(r"\{grid((?: \d+)+)((?: [+-]\d+)+)\}")
@@ -24,7 +24,7 @@ _REPEATED = re.compile(r"(\d+) x (.*)")
 
 
 def given_calls(path: Path) -> Iterator[tuple[int, str]]:
-    """The rank and the text of each call, such as ``MPI_Send(buf=buffer0, count=10, ...)``.
+    """Yield the rank and the text of each call, such as ``MPI_Send(buf=buffer0, count=10, ...)``.
 
     Raises InputError when the trace has none.
     """
@@ -45,7 +45,7 @@ def given_calls(path: Path) -> Iterator[tuple[int, str]]:
 def lines_with(
     trace: Trace, path: Path, *names: str
 ) -> Iterator[tuple[int, dict[str, str], list[str]]]:
-    """Yield the rank, these attributes and the words of each line of a packed trace that has any.
+    """Yield rank, attributes and words of each line of a packed trace that has any of `names`.
 
     Raises InputError when the file is damaged.
     """
@@ -91,7 +91,7 @@ def _without_line(text: str, rank: int) -> str:
 
 
 def _closed(text: str, rank: int, words: list[str]) -> str:
-    """The text with what its line says."""
+    """Fill the placeholders of a text from its line."""
     action = words[1]
     named = dict(word.split("=", 1) for word in words if "=" in word)
     requests = named.get("request") or named.get("requests", "")
@@ -117,7 +117,7 @@ def _closed(text: str, rank: int, words: list[str]) -> str:
 
 
 def _place_of_peer(action: str, name: str) -> int | None:
-    """Where a line has the peer; None for the half of an exchange that is another line."""
+    """Index of the peer in a line; None for the half of an exchange that is another line."""
     if action == "sendrecv":
         return 3 if name == "dest=" else 5
     is_sent = "send" in action

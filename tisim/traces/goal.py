@@ -1,4 +1,4 @@
-"""Reading GOAL schedules, which LogGOPSim simulates."""
+"""Reading of GOAL schedules, the input of LogGOPSim."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Path = str | os.PathLike[str]
 
 @contextlib.contextmanager
 def goal_errors(path: _Path) -> Iterator[None]:
-    """A context in which errors of the core about a schedule become an `InputError`."""
+    """Turn the core's errors about a schedule into an `InputError`."""
     try:
         yield
     except ValueError as error:
@@ -24,6 +24,6 @@ def goal_errors(path: _Path) -> Iterator[None]:
 
 
 def read_goal(path: _Path) -> _core.GoalSchedule:
-    """Read a schedule. Raises `InputError` with the line where it is wrong."""
+    """Read a schedule. Raises `InputError` with the line of an error."""
     with goal_errors(path):
         return _core.read_goal(read_input(path, "this GOAL schedule", any_length=True))

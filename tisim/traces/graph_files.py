@@ -1,6 +1,6 @@
-"""Files of graphs: text, or packed (``.tit``).
+"""Graph files: text or packed (``.tit``).
 
-A packed file has nothing else, or a graph beside the trace whose ranks launch its blocks.
+A packed file contains only a graph, or a graph and the trace whose ranks launch its blocks.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from tisim.traces.packed import is_packed
 from tisim.traces.sources import Part
 from tisim.traces.writer import PACKED_SUFFIX
 
-# The section of a packed file.
+# The graph's section in a packed file.
 _SECTION = "graph"
 
 
 def read_graph_text(path: str | Path) -> str:
-    """The text of a graph file. Raises `InputError` when it is damaged or none."""
+    """Return the text of a graph file. Raises `InputError` if it is damaged or has no graph."""
     if not is_packed(path):
         return read_text(path, "this graph")
     text = packed_graph(path)
@@ -30,8 +30,8 @@ def read_graph_text(path: str | Path) -> str:
 
 
 def packed_graph(path: str | Path) -> str | None:
-    """The text of the graph in a packed file; None: it has none. Raises `InputError` when the file
-    is damaged.
+    """Return the text of the graph in a packed file; None if it has none. Raises `InputError` when
+    the file is damaged.
     """
     content = _core.graph_in(Part(str(path), str(path)).for_core())
     try:
@@ -47,7 +47,7 @@ def write_graph(path: str | Path, text: str) -> None:
 
 
 def add_graph(trace: str | Path, text: str) -> None:
-    """Write the text of a graph into a packed trace, which has none."""
+    """Write the text of a graph into a packed trace that has none."""
     from tisim.traces.packed_program import with_section
 
     if packed_graph(trace) is not None:

@@ -35,10 +35,10 @@ from tisim.traces.spool import Spool
 from tisim.traces.trace import Trace
 from tisim.traces.volumes import UNKNOWN_UNIT, unit_of
 
-# As the core cuts its lists.
+# The limit of the core's lists.
 _MOST_LISTED = 1_000
 _ATTRIBUTES = "attributes"
-# Packing a trace of another form is shown as this part of the work.
+# Share of the progress bar for packing a trace that is not packed.
 _PACKED = 0.8
 
 
@@ -46,49 +46,49 @@ _PACKED = 0.8
 class Inspection:
     """The results of `inspect`.
 
-    Lists are sorted by the number of calls and cut at 1,000 entries (loops at 200, and 20 of a
-    class); ``..._count`` says how many there are in all.
+    Lists are sorted by the number of calls and cut at 1,000 entries (loops at 200, and 20 per
+    class); ``..._count`` is the full number.
 
     Parameters
     ----------
     name
         The trace.
     packed
-        Whether it was a packed file; if not, it was packed for the inspection.
+        Whether it was a packed file; otherwise it was packed for the inspection.
     nbytes
-        The bytes of the packed file.
+        Size of the packed file in bytes.
     ranks, dialect
-        As `Trace` has them.
+        As in `Trace`.
     precision
-        Of the volumes: ``"exact"``, or the level at which the trace was packed.
+        Precision of the volumes: ``"exact"``, or the level at which the trace was packed.
     actions
-        The number of actions of all ranks.
+        Number of actions of all ranks.
     comments
         Lines that are not actions.
     unreadable
-        Actions of the user's own, and lines that `check` would refuse.
+        User-defined actions, and lines that `check` would refuse.
     complete
-        Whether sizes and volumes in columns have been read too (``statistics=True``), or there are
-        none; else the bytes and amounts of `by_action` and `sites` lack them.
+        Whether sizes and volumes in columns were read too (``statistics=True``), or the trace has
+        none; otherwise the bytes and amounts of `by_action` and `sites` lack them.
     sections
-        The parts of the packed file.
+        Sections of the packed file.
     grammar_bytes, vector_bytes
-        What the structure of programs, and the numbers of each rank's own, take before compression.
+        Size of the program structure and of the per-rank numbers before compression.
     by_action
         Actions by name.
     classes, loops, signatures, sites, call_paths, computed_paths
-        See there. Only traces recorded with call sites have call paths, and only those recorded
-        with samples have paths of computations.
+        See the types of the elements. Only traces recorded with call sites have call paths, and
+        only those recorded with samples have paths of computations.
     counters
-        The counters beside that of the volumes; their sums are 0 without `statistics`.
+        Counters other than that of the volumes; their sums are 0 without `statistics`.
     extrapolated
-        How an extrapolated trace was made, in words; empty for others.
+        Description of how an extrapolated trace was made; empty for other traces.
     files
-        How the ranks use files, by name (`tisim.traces.inspection.traced_files`).
+        File use of the ranks, by file name (`tisim.traces.inspection.traced_files`).
     library_calls
-        The functions of I/O libraries that have made calls (`tisim.traces.inspection`).
+        Functions of I/O libraries that made calls (`tisim.traces.inspection`).
     unit
-        What computations are counted in, such as ``instructions``.
+        Unit of computations, such as ``instructions``.
     """
 
     name: str
@@ -125,21 +125,21 @@ class Inspection:
 
     @property
     def messages(self) -> int:
-        """The messages from rank to rank."""
+        """Number of messages from rank to rank."""
         return sum(count.messages for count in self.by_action)
 
     @property
     def bytes(self) -> int:
-        """The bytes of those messages."""
+        """Bytes of those messages."""
         return sum(count.bytes for count in self.by_action)
 
     @property
     def flops(self) -> float:
-        """The total computation of all ranks."""
+        """Total computation of all ranks."""
         return sum(count.amount for count in self.by_action if count.name != "sleep")
 
     def to_dict(self) -> dict[str, object]:
-        """Everything, as what can be written as JSON."""
+        """Return all fields in a form that can be written as JSON."""
         return asdict(self)
 
 
@@ -149,21 +149,21 @@ def inspect(
     statistics: bool = False,
     progress: Progress | None = None,
 ) -> Inspection:
-    """Say what an application does: phases, loops, calls, classes of ranks.
+    """Describe the structure of an application: phases, loops, calls, classes of ranks.
 
-    Calls are counted by the rules of the packed trace's grammar, not one by one: how long the
-    program runs and how many ranks it has hardly matters. A trace in another form is first packed
+    Calls are counted by the grammar rules of the packed trace, not one by one: the cost hardly
+    depends on the program's length or the number of ranks. A trace in another form is first packed
     into a temporary file.
 
     Parameters
     ----------
     trace
-        A `Trace`, or what `Trace.open` takes.
+        A `Trace`, or any argument of `Trace.open`.
     statistics
-        Also read the sizes and volumes that differ from call to call, which stand in columns of the
-        packed trace. That takes time in proportion to their number.
+        Also read the sizes and volumes that differ from call to call, which are stored in columns
+        of the packed trace. The time is proportional to their number.
     progress
-        Is told now and then which part is done, from 0 to 1.
+        Called regularly with the completed fraction, from 0 to 1.
 
     Returns
     -------
@@ -184,14 +184,14 @@ def inspect(
         is_packed = len(found.parts) == 1 and _core.is_packed(part.for_core())
         if not is_packed:
             packed = Path(room, "trace.tit")
-            # Not what `source` names, which is read to its end if it is a pipe.
+            # Not `source`: a pipe has been read to its end.
             number = dialect_number(dialect)
             pack_found(found, packed, number, "exact", part_of(progress, 0.0, _PACKED))
             source, part = packed, Part(found.name, str(packed))
             progress = part_of(progress, _PACKED, 1.0)
         inspected = _inspected(found.name, part, is_packed, statistics, progress)
         names = {section.name for section in inspected.sections}
-        # Sections that traces of other forms do not have.
+        # Sections that converted traces lack.
         if _ATTRIBUTES in names:
             inspected = replace(
                 inspected,
@@ -262,7 +262,7 @@ def _inspected(
 
 
 def _computed_paths(samples: Samples | None, modules: Sequence[str]) -> tuple[ComputedPath, ...]:
-    """Paths, the most sampled first. Places on one line of the source are one path."""
+    """Return paths, most sampled first; places on one source line are merged."""
     if samples is None:
         return ()
     totals = {samples.path(node): count for node, count in samples.totals().items()}
@@ -292,16 +292,16 @@ _STARTED = ("file_iread", "file_iwrite")
 
 
 def has_transfers(actions: Iterable[ActionCount]) -> bool:
-    """True if a trace with these actions reads or writes files."""
+    """Return whether a trace with these actions reads or writes files."""
     return any(count.name.startswith((*_TRANSFERS, *_STARTED)) for count in actions)
 
 
 def traced_files(trace: Trace, progress: Progress | None = None) -> tuple[FileUseDict, ...]:
-    """Read the calls on files of all ranks.
+    """Summarise the file accesses of all ranks.
 
-    What others do to a file, and where it is, is not known: writes that are appended or at a shared
-    position count as the rank's own, there are no seconds, and alignment is that to 4096 bytes.
-    Raises InputError when the trace cannot be read.
+    Effects of other ranks on a file and its location are unknown: appended writes and those at a
+    shared position count as the rank's own, there are no seconds, and alignment means that to
+    4096 bytes. Raises InputError when the trace cannot be read.
     """
     return tuple(
         {
@@ -316,27 +316,27 @@ def traced_files(trace: Trace, progress: Progress | None = None) -> tuple[FileUs
     )
 
 
-#: The attribute of calls that functions of libraries make; the recorder has the same.
+#: The attribute of calls made by library functions; must equal the recorder's.
 ATTRIBUTE = "library_call"
-# Where the bytes of a call that reads or writes stand, behind rank, action and handle.
+# Index of the byte count of a read or write, after rank, action and handle.
 _BYTES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class LibraryCall:
-    """A function of an I/O library, with the name of its data."""
+    """A function of an I/O library and the name of its data."""
 
     #: Outermost first: ``nc_put_vara_double t > H5Dwrite /t``.
     function: str
-    #: Calls of MPI and POSIX that it has made, on all ranks.
+    #: MPI and POSIX calls that it made, on all ranks.
     calls: int
-    #: Bytes that these have read and written.
+    #: Bytes that these calls read and wrote.
     read: int
     written: int
 
 
 def library_calls(path: Path) -> tuple[LibraryCall, ...]:
-    """The functions in a packed trace, those that have moved most bytes first.
+    """Return the library functions in a packed trace, those that moved most bytes first.
 
     Raises InputError when the file is damaged.
     """
@@ -346,7 +346,7 @@ def library_calls(path: Path) -> tuple[LibraryCall, ...]:
     sums: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
     for _, attributes, words in lines_with(trace, path, ATTRIBUTE):
         function = attributes[ATTRIBUTE]
-        if words[-1] == "layer=posix":  # the call of MPI-IO above it has the bytes
+        if words[-1] == "layer=posix":  # its bytes are counted for the MPI-IO call above it
             continue
         of_this = sums[function]
         of_this[0] += 1

@@ -1,4 +1,4 @@
-"""Parts of what an inspection finds: classes of ranks, loops, calls, call sites."""
+"""Parts of an inspection's results: classes of ranks, loops, calls, call sites."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class Section:
     name, version
         The section's name and version.
     required
-        Whether a reader must know it.
+        Whether a reader must understand it.
     stored
-        The bytes that it takes in the file.
+        Its bytes in the file.
     size
         Its bytes before compression.
     """
@@ -35,16 +35,16 @@ class OutlineLine:
     Parameters
     ----------
     what
-        ``"call"``, ``"loop"``, whose lines follow one deeper, or ``"left out"``.
+        ``"call"``, ``"loop"`` (its lines follow one level deeper) or ``"left out"``.
     depth
-        How many loops are around it.
+        Number of enclosing loops.
     times
-        How often it is repeated where it stands.
+        Number of consecutive repetitions.
     text
-        The call: ``rank+1`` is a peer relative to the rank, ``<by rank>`` a number of each rank's
-        own, ``*`` one that is another each time.
+        The call: ``rank+1`` is a peer relative to the rank, ``<by rank>`` a number specific to
+        each rank, ``*`` a number that differs from call to call.
     calls
-        The calls that it stands for each time.
+        Number of calls in each repetition.
     """
 
     what: str
@@ -56,17 +56,17 @@ class OutlineLine:
 
 @dataclass(frozen=True, slots=True)
 class CallPath:
-    """Where in the program an action is called.
+    """Location in the program from which an action is called.
 
     Parameters
     ----------
     path
-        Functions and lines, callers first: ``"main (ring.c:12) > exchange (ring.c:5)"``. Where
-        these cannot be found, modules and addresses.
+        Functions and lines, callers first: ``"main (ring.c:12) > exchange (ring.c:5)"``. Modules
+        and addresses where these cannot be found.
     action
-        What is called: ``"isend"``.
+        The action called: ``"isend"``.
     calls
-        How often, by all ranks.
+        Number of calls by all ranks.
     """
 
     path: str
@@ -76,16 +76,16 @@ class CallPath:
 
 @dataclass(frozen=True, slots=True)
 class ComputedPath:
-    """Where in the program computations are.
+    """Location of computations in the program.
 
     Parameters
     ----------
     path
-        As that of a `CallPath`; it ends at the line that computes.
+        As in `CallPath`; ends at the computing line.
     samples
-        How often a rank was seen there.
+        Number of samples there.
     share
-        The part of all samples of all ranks.
+        Its fraction of all samples of all ranks.
     """
 
     path: str
@@ -95,26 +95,26 @@ class ComputedPath:
 
 @dataclass(frozen=True, slots=True)
 class RankClass:
-    """Ranks that do the same.
+    """Ranks with the same behaviour.
 
     Parameters
     ----------
     number
         Its number in the file.
     ranks
-        How many ranks there are.
+        Number of ranks.
     stretches
-        The first and the last rank of each stretch of consecutive ranks, 16 stretches at most.
+        First and last rank of each range of consecutive ranks, at most 16 ranges.
     stretch_count
-        How many stretches there are.
+        Number of ranges.
     calls
-        The calls of one rank; volumes that differ each time stand beside them, in columns.
+        Calls of one rank; volumes that vary are stored separately, in columns.
     distinct_calls
-        How many different ones these are.
+        Number of distinct calls.
     rules, items
-        The size of the grammar.
+        Size of the grammar.
     longest_loop
-        The most iterations of a loop; 0 without loops.
+        Maximum number of iterations of a loop; 0 without loops.
     outline
         The program of one rank; only the eight classes with the most calls have one.
     """
@@ -133,20 +133,20 @@ class RankClass:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A part of the program that is repeated.
+    """A repeated part of the program.
 
     Parameters
     ----------
     iterations
-        How often, each time that it is entered.
+        Number of iterations each time the loop is entered.
     entered
-        How often the ranks come to it, all together.
+        Total number of times the ranks enter it.
     calls
-        The calls of one iteration.
+        Calls of one iteration.
     classes, ranks
-        How many classes have the loop, and how many ranks these have.
+        Number of classes with this loop, and number of their ranks.
     actions
-        The actions of one iteration, and how many there are of each.
+        Actions of one iteration, each with its count.
     """
 
     iterations: int
@@ -166,9 +166,9 @@ class Signature:
     text
         As in `OutlineLine`.
     calls
-        How often all ranks make it together.
+        Total number of these calls on all ranks.
     classes, ranks
-        How many classes make it, and how many ranks these have.
+        Number of classes that make the call, and number of their ranks.
     """
 
     text: str
@@ -184,12 +184,12 @@ class Distribution:
     Parameters
     ----------
     count
-        How many there are.
+        Number of values.
     sum, least, most
-        Of the values.
+        Sum, minimum and maximum of the values.
     histogram
-        Lower and upper end of each bin, and the number of values in it: bins go from one power of
-        two to the next, and the first one from 0 to 1. Empty bins are left out.
+        Lower and upper bound of each bin, and its number of values: bins span consecutive powers
+        of two, and the first one 0 to 1. Empty bins are left out.
     """
 
     count: int
@@ -206,24 +206,24 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """Calls of one action with equal arguments, whatever their peers are.
+    """Calls of one action with equal arguments, whatever their peers.
 
-    Where the trace says at which place of the program a call is made, those of one place.
+    If the trace has call sites, only the calls from one location in the program.
 
     Parameters
     ----------
     text
-        The call, with ``<peer>`` for ranks and ``*`` for what differs; empty for the end of the
+        The call, with ``<peer>`` for ranks and ``*`` for varying numbers; empty for the end of the
         trace.
     calls
-        How many there are.
+        Number of calls.
     bytes
-        The size of each: of a send what it sends, of a receive its buffer, of a collective what
-        the rank contributes, or else what it gets.
+        Size of each call: the bytes sent, the buffer of a receive, and for a collective the rank's
+        contribution or else its result.
     volumes
-        What is computed directly before a call, in flops, or in whatever the trace counts.
+        Computation directly before a call, in flops or the unit of the trace.
     path
-        The call path in the program, callers first; None where the trace does not say it.
+        Call path in the program, callers first; None if the trace does not contain it.
     """
 
     text: str

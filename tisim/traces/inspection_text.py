@@ -1,4 +1,4 @@
-"""The results of an inspection in short texts for tables."""
+"""Results of an inspection as short texts for tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BARS = "▁▂▃▄▅▆▇█"
 
 
 def ranks_text(rank_class: RankClass) -> str:
-    """The ranks of a class: ``0, 3-5, ...``."""
+    """Format the ranks of a class: ``0, 3-5, ...``."""
     shown = [
         f"{first}" if first == last else f"{first}-{last}"
         for first, last in rank_class.stretches[:_MOST_STRETCHES]
@@ -26,7 +26,7 @@ def ranks_text(rank_class: RankClass) -> str:
 
 
 def actions_text(actions: Sequence[tuple[str, int]]) -> str:
-    """Actions and how many there are of each: ``6 irecv, 6 isend, waitall``."""
+    """Format actions with their counts: ``6 irecv, 6 isend, waitall``."""
     shown = [name if times == 1 else f"{times:,} {name}" for name, times in actions[:_MOST_ACTIONS]]
     if len(actions) > _MOST_ACTIONS:
         shown.append("...")
@@ -34,7 +34,7 @@ def actions_text(actions: Sequence[tuple[str, int]]) -> str:
 
 
 def shown_call(text: str) -> str:
-    """A call on one line, not too long."""
+    """Format a call on one line of limited length."""
     if not text:
         return "(end)"
     line = " ".join(text.split())
@@ -42,7 +42,7 @@ def shown_call(text: str) -> str:
 
 
 def histogram_text(values: Distribution) -> str:
-    """The least and the most value, and between them a bar for each power of two.
+    """Format minimum and maximum, and between them a bar for each power of two.
 
     Empty when all values are equal.
     """

@@ -1,4 +1,4 @@
-"""Packed traces (``.tit``): smaller than the text, faster to read, and the text again."""
+"""Packed traces (``.tit``), smaller and faster to read than text, and their unpacking."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tisim.traces.sources import Part, Source, find_source
 from tisim.traces.spool import Spool
 from tisim.traces.trace import Trace
 
-# Finding and unpacking files is shown as the first half of the work, packing them as the second.
+# Progress bar: finding and unpacking files is the first half of the work, packing the second.
 _FOUND = 0.5
-#: How exactly volumes of computations can be kept.
+#: The levels of precision at which volumes of computations can be kept.
 PRECISIONS = ("exact", "1e-3", "1e-2", "5e-2", "mean")
 
 
@@ -33,35 +33,35 @@ def pack(
 ) -> int:
     """Write a trace as one packed file.
 
-    Every byte of the text is kept: comments, spacing and the spelling of numbers too.
+    Every byte of the text is kept, including comments, spacing and the spelling of numbers.
 
     Parameters
     ----------
     source
-        A trace in any form that `Trace.open` takes. One that is packed already gets less exact
-        volumes, or is copied; sections that this version of tisim does not know stay.
+        A trace in any form that `Trace.open` takes. A packed trace is copied or reduced to less
+        exact volumes; sections unknown to this version of tisim are kept.
     output
-        The file to write, usually ``something.tit``. It appears when it is whole.
+        The file to write, usually ``something.tit``. It appears once it is complete.
     dialect
-        The dialect that the packed file says it is in, see `Trace.open`.
+        The dialect recorded in the packed file, see `Trace.open`.
     volumes
-        How exactly the volumes of computations are kept: ``"exact"``, to a relative error of
-        ``"1e-3"``, ``"1e-2"`` or ``"5e-2"`` each, or as the ``"mean"`` of all volumes between two
-        calls. The sum of the volumes between two calls stays the same, to 1e-9 of it. All else is
-        kept exactly.
+        Precision of the volumes of computations: ``"exact"``, a relative error of ``"1e-3"``,
+        ``"1e-2"`` or ``"5e-2"`` each, or the ``"mean"`` of all volumes between two calls. The sum
+        of the volumes between two calls is preserved to a relative error of 1e-9. Everything else
+        is kept exactly.
     progress
-        Is told now and then which part is done, from 0 to 1.
+        Called regularly with the completed fraction, from 0 to 1.
 
     Returns
     -------
     int
-        The bytes of the text, or of the packed file that was `source`.
+        The bytes of the text, or of the packed file given as `source`.
 
     Raises
     ------
     InputError
-        When a file cannot be read or written, when the ranks are not 0, 1, 2 and so on, or when
-        there is no such precision, or when a packed trace cannot become what is asked for.
+        When a file cannot be read or written, when the ranks are not 0, 1, 2 and so on, when
+        there is no such precision, or when a packed trace cannot be converted as requested.
     """
     if volumes not in PRECISIONS:
         raise InputError(f"volumes cannot be kept as {volumes!r}; choose {', '.join(PRECISIONS)}")
@@ -82,7 +82,7 @@ def pack_found(
     volumes: str,
     progress: Progress | None,
 ) -> int:
-    """Write files that were found as one packed file; see `pack`."""
+    """Write the files of a source as one packed file; see `pack`."""
     names, index_name = _names(found)
     text = found.index[1] if found.index and index_name else b""
     with replacing(output) as unfinished:
@@ -101,7 +101,7 @@ def pack_found(
 
 
 def is_packed(path: str | os.PathLike[str]) -> bool:
-    """True if a file is a packed trace."""
+    """Return whether a file is a packed trace."""
     return head_of(path).startswith(PACKED_MAGIC)
 
 
@@ -111,17 +111,17 @@ def unpack(
     *,
     progress: Callable[[float], None] | None = None,
 ) -> None:
-    """Write the text of a packed trace, the very bytes that were packed.
+    """Write the text of a packed trace, identical to the bytes that were packed.
 
     Parameters
     ----------
     packed
-        A file that `pack` wrote.
+        A file written by `pack`.
     directory
-        Where the files go. It must not be there yet, or be empty; it appears when all of them
-        are written.
+        Directory for the files. It must not exist or must be empty; it appears once all files are
+        written.
     progress
-        Is told now and then which part is done, from 0 to 1.
+        Called regularly with the completed fraction, from 0 to 1.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def unpack(
 
 
 def _names(found: Source) -> tuple[list[str], str]:
-    """Names for the files once they are unpacked, and one for the file that lists them, if any."""
+    """Return names for the unpacked files, and one for their index file, if any."""
     here = str(Path.cwd())
     called = [posixpath.normpath(posixpath.join(here, part.unpacked_name)) for part in found.parts]
     index = "" if found.index is None else posixpath.join(here, found.index[0])
@@ -147,7 +147,7 @@ def _names(found: Source) -> tuple[list[str], str]:
         root = posixpath.commonpath([posixpath.dirname(name) for name in called])
     names = [posixpath.relpath(name, root) for name in called]
     if any(name.startswith("../") for name in names):
-        # Files from all over the place go into one directory, and no index fits them.
+        # Files without a common directory go into one directory, and no index fits them.
         return _distinct([posixpath.basename(name) for name in called]), ""
     compressed = any(part.unpacked_name != part.name for part in found.parts)
     return names, "" if compressed else posixpath.basename(index)

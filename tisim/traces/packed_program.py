@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from tisim import _core
 from tisim.traces.sources import Part
 
-#: How an argument of a call is given: the same on all ranks of the class, the rank plus a number,
-#: the rank exclusive-or a number, a number for each rank, a value of its own each time.
+#: Modes of a call's arguments: the same on all ranks of the class, the rank plus a number, the
+#: rank exclusive-or a number, a number per rank, or a different value in each call.
 _MODES: tuple[int, int, int, int, int] = _core.ARGUMENT_MODES
 CONSTANT, RELATIVE, EXCLUSIVE, BY_RANK, COLUMN = _MODES
 #: Marks in the text of a shape (docs/tit.md, "Shapes").
@@ -23,12 +23,12 @@ _MARKS: tuple[int, int, int, int, int, int, int] = _core.SHAPE_MARKS
 NUMBER, VOLUME, NO_RANK, STEP, SILENT, PADDED, LITERAL = _MARKS
 #: The marks of holes for numbers.
 HOLES = (NUMBER, VOLUME, STEP, PADDED)
-#: The number of the shape of computations, which every file has.
+#: The number of the computation shape, present in every file.
 COMPUTE_SHAPE = 0
 
-#: The rules of a grammar. An item: whether it is a rule, its number, how often in a row.
+#: The rules of a grammar. An item: whether it is a rule, its number, its consecutive repetitions.
 Rules = list[list[tuple[bool, int, int]]]
-# Lines that are taken from the core at once.
+# Number of lines read from the core at once.
 _LINES = 4096
 
 
@@ -44,13 +44,13 @@ class LineShape:
 
     @property
     def is_silent(self) -> bool:
-        """True if it prints nothing."""
+        """True if no text is printed for it."""
         return self.text == bytes([SILENT])
 
 
 @dataclass(frozen=True)
 class Signature:
-    """A call: the number of its shape, and mode and value of each argument."""
+    """A call: the number of its shape, and the mode and value of each argument."""
 
     shape: int
     arguments: tuple[tuple[int, int], ...]
@@ -58,23 +58,23 @@ class Signature:
 
 @dataclass(frozen=True)
 class RankClass:
-    """Ranks that do the same."""
+    """Ranks with the same behaviour."""
 
     #: The ranks, in ascending order.
     ranks: NDArray[np.int32]
-    #: The numbers of its calls among the signatures of the trace.
+    #: Indices of its calls in the signatures of the trace.
     calls: list[int]
-    #: A number for each rank, by argument given by rank, in order.
+    #: For each by-rank argument, in order, a number for each rank.
     vectors: list[NDArray[np.int64]]
-    #: The grammar of its sequence of calls; terminals are places in `calls`.
+    #: The grammar of its sequence of calls; terminals are indices into `calls`.
     rules: Rules
-    #: True if computations before calls stand in the columns of its ranks.
+    #: True if computations before calls are stored in the columns of its ranks.
     has_volumes: bool
 
 
 class PackedTrace:
-    """A packed trace, for those who look at its structure. Raises InputError when the file is not a
-    packed trace, or is damaged.
+    """The structure of a packed trace. Raises InputError when the file is damaged or is not a
+    packed trace.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -83,12 +83,12 @@ class PackedTrace:
 
     @property
     def ranks(self) -> int:
-        """How many ranks it has."""
+        """Number of ranks."""
         return self._file.ranks
 
     @property
     def legacy(self) -> bool:
-        """True if its lines are of the legacy dialect."""
+        """True if its lines use the legacy dialect."""
         return self._file.legacy
 
     @cached_property
@@ -101,7 +101,7 @@ class PackedTrace:
 
     @cached_property
     def signatures(self) -> list[Signature]:
-        """Its calls, without what differs between ranks."""
+        """Its calls, without the values that differ between ranks."""
         return [Signature(shape, tuple(given)) for shape, given in self._file.signatures]
 
     @cached_property
@@ -110,19 +110,19 @@ class PackedTrace:
         return [RankClass(*self._file.rank_class(number)) for number in range(self._file.classes)]
 
     def calls(self, rank: int) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
-        """The calls of a rank: places in its class, and what is computed before each, or 0."""
+        """Return a rank's calls: indices in its class, and volumes computed before each, or 0."""
         return self._file.calls(rank)
 
     def lines(self, rank: int) -> Iterator[bytes]:
-        """The lines of a rank, without their newlines."""
+        """Yield the lines of a rank, without newlines."""
         reader = self._file.lines(rank)
         while lines := reader.read(_LINES):
             yield from lines
 
 
 def with_section(path: str | os.PathLike[str], name: str, content: bytes) -> bytes:
-    """The bytes of a packed trace with an optional section more, at its end. Raises InputError when
-    the file cannot be read, or is damaged.
+    """Return the bytes of a packed trace with an optional section appended. Raises InputError when
+    the file is damaged or cannot be read.
     """
     called = str(Path(path))
     return _core.with_section(Part(called, called).for_core(), name, content)

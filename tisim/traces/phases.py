@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tisim.traces.inspection_parts import OutlineLine, RankClass
 
-# A loop with less than this part of the calls is not a phase of its own.
+# A loop with a smaller fraction of the calls is not a separate phase.
 _LEAST_SHARE = 0.01
 
 
@@ -19,14 +19,14 @@ class Phase:
     iterations: int
     #: The calls of one iteration.
     calls: int
-    #: The actions of one iteration, and how many there are of each, as far as the outline goes.
+    #: The actions of one iteration with their counts, as far as the outline contains them.
     actions: tuple[tuple[str, int], ...]
-    #: True if the outline has all of it.
+    #: True if the outline contains all of it.
     whole: bool
 
 
 def phases_of(rank_class: RankClass) -> list[Phase]:
-    """The phases of a class' program, in their order."""
+    """Return the phases of a class's program, in order."""
     phases: list[Phase] = []
     once: list[OutlineLine] = []
     for block in _blocks(rank_class.outline):
@@ -46,7 +46,7 @@ def phases_of(rank_class: RankClass) -> list[Phase]:
 
 
 def _blocks(lines: tuple[OutlineLine, ...]) -> Iterator[list[OutlineLine]]:
-    """The lines of the outermost level, each with those that are within it."""
+    """Yield the lines of the outermost level, each with the lines nested in it."""
     block: list[OutlineLine] = []
     for line in lines:
         if line.depth == 0 and block:

@@ -1,4 +1,4 @@
-"""The program of one rank, without a text of its own for each repetition."""
+"""The program of one rank, with repetitions stored once."""
 
 from __future__ import annotations
 
@@ -10,26 +10,24 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-#: Items of a rule: whether it is a rule, its number, and how often it follows itself.
+#: Items of a rule: whether it is a rule, its number, and its consecutive repetitions.
 Rule = list[tuple[bool, int, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The lines of one rank, without writing repetitions out."""
+    """The lines of one rank, with repetitions stored once."""
 
-    #: The different lines, without newlines; computations are in `volumes`.
+    #: The distinct lines, without newlines; computations are in `volumes`.
     lines: Sequence[str]
-    #: The grammar: rule 0 is the program, whose items are places in `lines` or later rules.
+    #: The grammar: rule 0 is the program; items are indices into `lines` or later rules.
     rules: Sequence[Rule]
-    #: For each line of the sequence the volume that is computed before it, a whole number, or the
-    #: number of its histogram; below 0: none. Empty where the rank computes nothing.
+    #: For each line of the sequence, the volume computed before it, a whole number, or the number
+    #: of its histogram; negative if none. Empty if the rank computes nothing.
     volumes: NDArray[np.int64]
 
     def spelled_out(self, rank: int, *, drawn: bool = False) -> Iterator[str]:
-        """Yield all lines, each with its newline. `drawn` says that volumes are numbers of
-        histograms.
-        """
+        """Yield all lines, each with its newline. If `drawn`, volumes are numbers of histograms."""
         before = f"{rank} compute histogram=" if drawn else f"{rank} compute "
         volumes = self.volumes
         for place, line in enumerate(sequence_of(self.rules)):
@@ -38,27 +36,27 @@ class Program:
             yield f"{self.lines[line]}\n"
 
     def length(self) -> int:
-        """How many lines there are, with those of computations."""
+        """Return the number of lines, including computations."""
         return length_of(self.rules) + int((self.volumes >= 0).sum())
 
 
 @dataclass(frozen=True, slots=True)
 class CallSequence:
-    """The lines of one rank as calls, each of which stands for some lines."""
+    """The lines of one rank as calls, each of which consists of some lines."""
 
-    #: The different lines, without newlines; computations are in `volumes`.
+    #: The distinct lines, without newlines; computations are in `volumes`.
     lines: Sequence[str]
-    #: For each different call the places of its lines in `lines`, in their order.
+    #: For each distinct call, the indices of its lines in `lines`, in order.
     places: Sequence[Sequence[int]]
-    #: The numbers of the calls that the rank makes.
+    #: The sequence of the rank's calls, as indices into `places`.
     calls: NDArray[np.uint32]
-    #: For each of them the volume that is computed before its first line, a whole number; below 0,
-    #: as before a call without lines: none.
+    #: For each of them the volume computed before its first line, a whole number; negative if none,
+    #: as before a call without lines.
     volumes: NDArray[np.int64]
-    #: Where in the program calls are made, callers first: ``main (ring.c:3) > pass_on``. Only a
-    #: packed trace keeps them.
+    #: Locations in the program of the calls, callers first: ``main (ring.c:3) > pass_on``. Only
+    #: packed traces keep them.
     call_paths: Sequence[str] = ()
-    #: For each of `lines` its place in `call_paths`, below 0: not known; empty where there are no
+    #: For each of `lines` its index in `call_paths`, negative if unknown; empty if there are no
     #: call paths.
     path_of: Sequence[int] = ()
 
@@ -71,7 +69,7 @@ class CallSequence:
             yield texts[call]
 
     def length(self) -> int:
-        """How many lines there are, with those of computations."""
+        """Return the number of lines, including computations."""
         import numpy as np  # slow to load
 
         sizes = np.array([len(places) for places in self.places], np.int64)
@@ -79,8 +77,8 @@ class CallSequence:
 
 
 def sequence_of(rules: Sequence[Rule]) -> Iterator[int]:
-    """Yield the terminals that a grammar stands for."""
-    # Iterators over the items of the rules around the place, outermost first.
+    """Yield the terminals of a grammar's expansion."""
+    # Iterators over the items of the rules being expanded, outermost first.
     around = [iter(_repeated(rules[0]))]
     while around:
         item = next(around[-1], None)
@@ -99,7 +97,7 @@ def _repeated(rule: Rule) -> Iterator[tuple[bool, int]]:
 
 
 def length_of(rules: Sequence[Rule]) -> int:
-    """How many terminals a grammar stands for, whose rules only name later ones."""
+    """Return the number of terminals of a grammar whose rules refer only to later ones."""
     lengths = [0] * len(rules)
     for rule in range(len(rules) - 1, -1, -1):
         lengths[rule] = sum(
@@ -109,7 +107,7 @@ def length_of(rules: Sequence[Rule]) -> int:
 
 
 def used_first(rules: Sequence[Rule]) -> list[int]:
-    """The rules of a grammar, each behind those that it uses."""
+    """Return the rules of a grammar, each after those that it uses."""
     order: list[int] = []
     known = {0}
     path = [(0, iter(rules[0]))]

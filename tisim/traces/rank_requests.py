@@ -1,7 +1,7 @@
-"""The requests of one rank of a trace in text, and which of them a line names.
+"""The requests of one rank of a text trace, and the lookup of those that a line names.
 
 A line names a request by its key (source, destination, tag, communicator), by its number
-(``request=``, ``requests=``), or as the last one (docs/traces.md). Nothing here has a clock.
+(``request=``, ``requests=``), or as the last one (docs/traces.md). This module has no clock.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Key = tuple[int, int, int, int]
 
 @dataclass(slots=True, eq=False)
 class Persistent:
-    """A persistent request: what its starts do, and its key."""
+    """A persistent request: the action of its starts, and its key."""
 
     action: Action
     key: Key
@@ -26,18 +26,19 @@ class Persistent:
 
 @dataclass(slots=True, eq=False)
 class NamedRequest:
-    """A pending request, as far as lines name it.
+    """A pending request, as far as needed to find it by name.
 
     Attributes
     ----------
     key
         Source, destination, tag and communicator.
     of_collective
-        Whether it is that of a non-blocking collective, which has no ends.
+        Whether it belongs to a non-blocking collective, which has neither source nor destination.
     source_lost
-        Whether its source is in no line, so that waits name it by the others (`Action`).
+        Whether no line gives its source, so that waits name it by the other parts of its key
+        (`Action`).
     persistent
-        Whose start has made it.
+        The persistent request whose start made it.
     """
 
     key: Key = (0, 0, 0, 0)
@@ -46,12 +47,12 @@ class NamedRequest:
     persistent: Persistent | None = None
 
     def has_key(self, key: Key) -> bool:
-        """True if a line with this key may name it."""
+        """Return whether a line with this key may name it."""
         return key == ((key[0], *self.key[1:]) if self.source_lost else self.key)
 
 
 def _key(action: Action, me: int) -> Key:
-    """The key of the request that an action makes; a non-blocking collective has no ends."""
+    """Return the key of the request that an action makes; non-blocking collectives lack ranks."""
     if action.name[1:] in COLLECTIVES:
         return ANY_SOURCE, ANY_SOURCE, COLLECTIVES[action.name[1:]][1], action.comm
     ends = (me, action.peer) if action.name in SENDS | SEND_INITS else (action.peer, me)
@@ -62,7 +63,7 @@ R = TypeVar("R", bound=NamedRequest)
 
 
 class RankRequests(Generic[R]):
-    """The requests of a rank: `pending` in the order of posting, and `freed`, which go on alone."""
+    """Requests of a rank: `pending` in posting order, and `freed`, which complete on their own."""
 
     def __init__(self) -> None:
         self.pending: dict[R, None] = {}
@@ -73,7 +74,7 @@ class RankRequests(Generic[R]):
     def add(
         self, request: R, action: Action, me: int, persistent: Persistent | None = None
     ) -> None:
-        """Make a request pending, which a line or the start of a persistent one has made.
+        """Make a request pending that a line, or the start of a persistent request, has created.
 
         `me` is the number of this rank in the communicator.
         """
@@ -84,13 +85,13 @@ class RankRequests(Generic[R]):
             self._numbers |= dict.fromkeys(action.numbers or (), request)
 
     def drop(self, request: R) -> None:
-        """Let a request go that is finished."""
+        """Remove a completed request."""
         self.pending.pop(request, None)
         if request.persistent is not None:
             request.persistent.is_active = False
 
     def named(self, action: Action) -> R | None:
-        """The pending request that a wait or test names: the oldest of its key, or its number."""
+        """Return the pending request of a wait or test: the oldest with its key, or its number."""
         if action.numbers is not None:
             return self._numbered(action.numbers[0])
         if action.name.endswith("_last"):
@@ -101,7 +102,7 @@ class RankRequests(Generic[R]):
         return next(listed, None)
 
     def listed(self, action: Action) -> list[R]:
-        """The pending requests that a wait or test is about, of one, some or all."""
+        """Return the pending requests that a wait or test of one, some or all refers to."""
         if action.name in ("wait", "wait_last", "test", "test_last"):
             named = [self.named(action)]
         elif action.numbers is None:
@@ -117,13 +118,13 @@ class RankRequests(Generic[R]):
         return next((r for r in self.pending if named in (r, r.persistent)), None)
 
     def make_persistent(self, action: Action, me: int) -> None:
-        """Note a persistent request; `me` as of `add`."""
+        """Register a persistent request; `me` as in `add`."""
         made = Persistent(action, _key(action, me))
         self._persistent.append(made)
         self._numbers |= dict.fromkeys(action.numbers or (), made)
 
     def inactive(self, action: Action) -> list[Persistent]:
-        """The persistent requests that a start, a startall or a request_free may name."""
+        """Return the persistent requests that a start, startall or request_free may name."""
         if action.numbers is not None:
             named = [self._numbers.get(number) for number in action.numbers]
             return [request for request in named if isinstance(request, Persistent)]
@@ -134,7 +135,7 @@ class RankRequests(Generic[R]):
         return [request for request in inactive if request.key == key][:1]
 
     def free(self, action: Action) -> None:
-        """Leave the request that a request_free names to itself: its message goes on."""
+        """Detach the request that a request_free names: its message completes on its own."""
         request = self.named(action)
         if request is None:
             freed = self.inactive(action)

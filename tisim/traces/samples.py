@@ -1,4 +1,4 @@
-"""Where in the program computations are: the call paths that a recording has sampled."""
+"""Sampled call paths of a recording: where in the program computations take place."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ _SECTION = "samples"
 class RankSamples:
     """The samples of a rank."""
 
-    #: The processor time of the rank while it was sampled, in seconds.
+    #: Processor time of the rank during sampling, in seconds.
     seconds: float = 0.0
-    #: How often the timer has ended.
+    #: Number of timer expirations.
     signals: int = 0
-    #: How many of these times the rank was in a call of MPI.
+    #: Number of expirations that found the rank in an MPI call.
     in_calls: int = 0
-    #: How many samples there was no room for.
+    #: Number of samples dropped for lack of room.
     lost: int = 0
-    #: For each computation that was sampled: the number of the call that follows it, counted from 0
-    #: without computations, and its runs in the order of time. A run is a node, and how many
-    #: samples in a row ended there; a node may have several.
+    #: For each sampled computation: the number of the call that follows it, counted from 0 without
+    #: computations, and its runs in order of time. A run is a node and the number of consecutive
+    #: samples that ended there; a node may have several runs.
     computations: list[tuple[int, list[tuple[int, int]]]] = field(default_factory=list)
-    #: How many samples joined the last run of their node, because the computation had too many
-    #: runs. Only a recording knows; it is not in the trace.
+    #: Number of samples merged into the last run of their node because the computation had too
+    #: many runs. Known only to a recording; not stored in the trace.
     unordered: int = 0
 
 
 @dataclass
 class Samples:
-    """The tree of call paths of a program, and what was sampled of each rank."""
+    """The call-path tree of a program, and the samples of each rank."""
 
     #: For each node, numbered from 1, its parent and its place in the program; the parent of the
     #: outermost functions is 0.
@@ -47,7 +47,7 @@ class Samples:
     ranks: dict[int, RankSamples] = field(default_factory=dict)
 
     def path(self, node: int) -> str:
-        """The call path of a node, callers first, as `named_paths` takes it."""
+        """Return the call path of a node, callers first, as `named_paths` takes it."""
         places: list[str] = []
         while node:
             node, place = self.nodes[node - 1]
@@ -55,19 +55,19 @@ class Samples:
         return BETWEEN.join(reversed(places))
 
     def fractions(self, rank: int) -> Iterator[tuple[int, dict[int, float]]]:
-        """For each computation of a rank that was sampled, the share of each node in it."""
+        """Yield the share of each node in each sampled computation of a rank."""
         for call, runs in self.ranks[rank].computations:
             counts = _counts(runs)
             total = counts.total()
             yield call, {node: count / total for node, count in counts.items()}
 
     def runs(self, rank: int) -> Iterator[tuple[int, list[tuple[str, int]]]]:
-        """Where each computation of a rank was sampled, in the order of time.
+        """Yield the samples of each computation of a rank, in order of time.
 
         Parameters
         ----------
         rank
-            A rank that was sampled.
+            A sampled rank.
 
         Yields
         ------
@@ -75,14 +75,14 @@ class Samples:
             The number of the call that follows the computation, counted from 0 without
             computations.
         runs : list of (str, int)
-            Call paths, as `path` gives them, and how many samples in a row were there. A path may
-            come several times. Samples of all threads of the rank are in one order.
+            Call paths, as returned by `path`, and the number of consecutive samples there. A path
+            may occur several times. Samples of all threads of the rank are in one order.
         """
         for call, runs in self.ranks[rank].computations:
             yield call, [(self.path(node), count) for node, count in runs]
 
     def totals(self) -> Counter[int]:
-        """The samples of each node, of all ranks."""
+        """Return the number of samples of each node, over all ranks."""
         totals: Counter[int] = Counter()
         for rank in self.ranks.values():
             for _, runs in rank.computations:
@@ -91,24 +91,24 @@ class Samples:
 
     @property
     def rate(self) -> float:
-        """Samples in a second of processor time, of all ranks together; 0 if that is unknown."""
+        """Samples per second of processor time, over all ranks; 0 if unknown."""
         seconds = sum(rank.seconds for rank in self.ranks.values())
         return sum(rank.signals for rank in self.ranks.values()) / seconds if seconds else 0.0
 
 
 def read_samples(trace: Part) -> Samples | None:
-    """The samples in a packed trace of version 2; None if it has none. Raises InputError when the
-    file is not such a trace, or is damaged.
+    """Return the samples in a packed trace of version 2; None if it has none. Raises InputError
+    when the file is damaged or not such a trace.
     """
     content = _core.optional_section(trace.for_core(), _SECTION)
     return None if content is None else decoded_samples(content)
 
 
 def add_samples(trace: str | os.PathLike[str], samples: Samples) -> None:
-    """Write samples into a packed trace, which has none. Raises InputError when the file cannot be
+    """Write samples into a packed trace that has none. Raises InputError when the file cannot be
     read or written.
     """
-    # It needs the compiled core.
+    # Needs the compiled core.
     from tisim.traces.packed_program import with_section
 
     data = with_section(trace, _SECTION, encoded_samples(samples))
@@ -116,7 +116,7 @@ def add_samples(trace: str | os.PathLike[str], samples: Samples) -> None:
 
 
 def encoded_samples(samples: Samples) -> bytes:
-    """The section (docs/tit.md, "The section `samples`")."""
+    """Encode the section (docs/tit.md, "The section `samples`")."""
     places = {place: number for number, place in enumerate(dict.fromkeys(_places(samples)))}
     numbers: list[int] = [len(places)]
     texts = b"".join(_varint(len(place.encode())) + place.encode() for place in places)
@@ -140,7 +140,7 @@ def encoded_samples(samples: Samples) -> bytes:
 
 
 def decoded_samples(content: bytes) -> Samples:
-    """The contents of the section."""
+    """Decode the section."""
     reader = _Reader(content)
     places = [reader.text() for _ in range(reader.varint())]
     samples = Samples()
@@ -161,7 +161,7 @@ def decoded_samples(content: bytes) -> Samples:
 
 
 def _counts(runs: Iterable[tuple[int, int]]) -> Counter[int]:
-    """The samples of each node."""
+    """Count the samples of each node."""
     counts: Counter[int] = Counter()
     for node, count in runs:
         counts[node] += count
@@ -169,7 +169,7 @@ def _counts(runs: Iterable[tuple[int, int]]) -> Counter[int]:
 
 
 class _Reader:
-    """Takes numbers and texts off the front of a section."""
+    """Reads numbers and texts from the front of a section."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content

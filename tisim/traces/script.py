@@ -1,4 +1,4 @@
-"""Scripts: what each rank of a trace does, for a program in C that has no reader of traces."""
+"""Scripts: the operations of each rank, for a C program without a trace reader."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def write_scripts(
 ) -> None:
     """Write a file ``rank-N.script`` for each rank of a trace.
 
-    ``core/trace/script/script.hpp`` describes the files byte by byte. The trace is read a piece at
-    a time. Raises InputError when a line is wrong, or when an action is not a call of MPI (nor on
-    files, if these are not executed).
+    ``core/trace/script/script.hpp`` specifies the format. The trace is read in pieces. Raises
+    InputError when a line is wrong, or when an action is not an MPI call (or a file call, unless
+    `files` is set).
     """
     _core.write_scripts(trace.core, os.fsencode(directory), files, progress)
 
 
 def name_of_instruction(kind: int, operation: int) -> str:
-    """The action that an instruction of a script comes from: ``send``, ``iallreduce``."""
+    """Return the action of a script instruction: ``send``, ``iallreduce``."""
     if kind in (_core.Kind.COLLECTIVE, _core.Kind.FILE):
         return _core.Operation(operation).name.lower()
     if kind == _core.Kind.ICOLLECTIVE:
@@ -37,7 +37,7 @@ def name_of_instruction(kind: int, operation: int) -> str:
 
 
 def vocabulary_header() -> str:
-    """The table of operations as a header in C: their numbers, and what each of them does."""
+    """Return the table of operations, with numbers and traits, as a C header."""
     traits = {kind: _core.traits_of(kind) for kind in _core.Kind}
     constants = {
         "KINDS": len(traits),

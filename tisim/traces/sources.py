@@ -1,4 +1,4 @@
-"""Which files a trace consists of, in whatever form a user names it."""
+"""Finds the files of a trace in any form that a user may name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tisim.traces.archive import Archive, is_archive
 from tisim.traces.progress import how_far
 from tisim.traces.spool import HEAD, Spool, compression, reading, unpacked, without_suffix
 
-# A line of a trace begins with a rank and an action; one of an index names a file.
+# A trace line begins with a rank and an action; an index line names a file.
 _TRACE_LINE = re.compile(rb"\s*\d+\s+\S")
 _NUMBER = re.compile(r"(\d+)")
 _MOST_SHOWN = 8
@@ -27,18 +27,18 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A trace file: a file of its own or a part of a temporary one."""
+    """A trace file: a separate file or a part of a temporary one."""
 
-    #: Its name as the user gave it.
+    #: Name as given by the user.
     name: str
-    #: Where it is; None when it is behind `descriptor`.
+    #: Its path; None if it is accessed through `descriptor`.
     path: str | None = None
-    #: The number of an open file.
+    #: Number of an open file.
     descriptor: int = -1
-    #: The bytes of that file that belong to it; all of them without a length.
+    #: Range of the file in bytes; to its end if `length` is None.
     offset: int = 0
     length: int | None = None
-    #: Its name without the suffix of a compression.
+    #: Name without the compression suffix.
     unpacked_name: str = ""
 
     def for_core(self) -> tuple[bytes, bytes | None, int, int, int | None]:
@@ -51,10 +51,10 @@ class Part:
 class Source:
     """The files of one trace."""
 
-    #: Their common name in an error.
+    #: Common name, for error messages.
     name: str
     parts: tuple[Part, ...]
-    #: The name and the text of the file that lists them, if there is one.
+    #: Name and text of the file that lists them, if any.
     index: tuple[str, bytes] | None = None
 
 
@@ -64,10 +64,10 @@ def find_source(
     """Find the files of a trace.
 
     `source` is a directory (its files, without hidden ones and sub-directories), a file with the
-    actions of one rank or of all, a file that lists one trace file a line, a tar archive of any of
-    these or ``archive.tar/directory/in/it``, or a sequence of files. All of them may be compressed
-    with gzip, bzip2, xz or zstd. What is compressed or can be read once only goes to the spool.
-    Raises InputError when there is no such file, or none that a trace can be in.
+    actions of one rank or of all, a file that lists one trace file per line, a tar archive of any
+    of these or ``archive.tar/directory/in/it``, or a sequence of files. All of them may be
+    compressed with gzip, bzip2, xz or zstd. Compressed files and those that can be read only once
+    go to the spool. Raises InputError when no such file exists, or none that can contain a trace.
     """
     if isinstance(source, str | os.PathLike):
         return _Finder(spool).single(Path(source))
@@ -80,13 +80,13 @@ def find_source(
 
 
 class _Finder:
-    """Looks for the files of one trace and unpacks those that are compressed."""
+    """Finds the files of one trace and unpacks compressed ones."""
 
     def __init__(self, spool: Spool) -> None:
         self._spool = spool
 
     def single(self, path: Path) -> Source:
-        """The trace that one path stands for."""
+        """Return the trace that one path refers to."""
         with reading(str(path)):
             if not path.exists():
                 return self._in_archive(path)
@@ -95,12 +95,12 @@ class _Finder:
             return self._file(path)
 
     def several(self, paths: Sequence[Path]) -> Source:
-        """The trace whose files are `paths`, each of one rank."""
+        """Return the trace whose files are `paths`, one per rank."""
         parts = tuple(self._part(path) for path in self._each(paths))
         return Source(f"{parts[0].name} and {len(parts) - 1} more", parts)
 
     def _each(self, files: Sequence[_T]) -> Iterator[_T]:
-        """One file after the other; says how far this has come."""
+        """Yield one file after another and report progress."""
         for number, file in enumerate(files):
             self._spool.stretch(number / len(files), (number + 1) / len(files))
             yield file
@@ -131,13 +131,13 @@ class _Finder:
         return self._listed(part, path) or Source(str(path), (part,))
 
     def _part(self, path: Path) -> Part:
-        """One trace file, unpacked when it is compressed."""
+        """Return one trace file, unpacked if it is compressed."""
         name = str(path)
         with reading(name):
             if path.is_dir():
                 raise InputError("is a directory; among several traces name files", file=path)
             with open_input(path) as file:
-                # A source that cannot be read twice, such as a pipe, is kept in a temporary file.
+                # A source that cannot be read twice, such as a pipe, is copied to a temporary file.
                 regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
                 kind = compression(file.peek(HEAD))
                 if regular and kind is None:
@@ -155,7 +155,7 @@ class _Finder:
     # A file that lists files
 
     def _listed(self, index: Part, path: Path) -> Source | None:
-        """The trace whose files `index` lists; None when it is a trace itself."""
+        """Return the trace whose files `index` lists; None if it is itself a trace."""
         text = _index_text(index)
         if text is None:
             return None
@@ -165,7 +165,7 @@ class _Finder:
             found = next((p for p in (path.parent / entry, Path(entry)) if p.exists()), None)
             if found is None:
                 if not parts and not _looks_like_path(entry):
-                    return None  # no index; reading it as a trace says what it is
+                    return None  # not an index; reading it as a trace gives the error
                 raise InputError(
                     f"lists the file '{entry}', which is neither in {path.parent} nor in the "
                     "working directory",
@@ -212,7 +212,7 @@ class _Finder:
         return Part(whole, None, self._spool.number, offset, length, called)
 
     def _in_archive(self, path: Path) -> Source:
-        """The trace at a path that goes on inside an archive."""
+        """Return the trace at a path that continues inside an archive."""
         outer = Path(str(path).replace("::", "/"))
         inner: list[str] = []
         while not outer.exists() and outer != outer.parent:
@@ -224,7 +224,7 @@ class _Finder:
 
 
 def _is_plain(name: str) -> bool:
-    """True if a file can be read as it is; asks little of the system, as there may be a million."""
+    """Return whether a file is readable as is, with few system calls: there may be a million."""
     try:
         if not stat.S_ISREG(os.stat(name).st_mode):  # noqa: PTH116
             return False
@@ -234,11 +234,11 @@ def _is_plain(name: str) -> bool:
         finally:
             os.close(number)
     except OSError:
-        return False  # whoever reads it says why it cannot be read
+        return False  # opening it for reading reports the cause
 
 
 def _head(path: Path) -> bytes:
-    """Return the first bytes of a file, unpacked; none of what can be read once only."""
+    """Return the first bytes of a file, unpacked; empty for files that can be read only once."""
     if not stat.S_ISREG(path.stat().st_mode):
         return b""
     with path.open("rb") as file:
@@ -248,11 +248,11 @@ def _head(path: Path) -> bytes:
 
 
 def natural_key(name: str) -> str:
-    """Sort key in which rank-2 comes before rank-10; a text, which sorts fast."""
+    """Return a sort key that puts rank-2 before rank-10; a string, which sorts fast."""
     pieces = _NUMBER.split(name)
     if len(pieces) > 1:
         numbers = [str(int(piece)) for piece in pieces[1::2]]
-        # Behind a zero byte, which no name has, a longer number is a larger one.
+        # After a zero byte, which no name contains, a longer number is a larger one.
         pieces[1::2] = [f"\0{chr(len(number))}{number}" for number in numbers]
     return "".join(pieces)
 
@@ -267,7 +267,7 @@ def _nothing_in(directories: list[str]) -> str:
 
 
 def _index_text(part: Part) -> bytes | None:
-    """The text of a file whose first line could name a file; None when it is a trace."""
+    """Return the text of a file whose first line could name a file; None if it is a trace."""
     with reading(part.name), _opened(part) as file:
         file.seek(part.offset)
         length = part.length if part.length is not None else os.fstat(file.fileno()).st_size

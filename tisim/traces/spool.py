@@ -1,7 +1,7 @@
-"""Compressed files, unpacked into temporary files that have no name.
+"""Unpacks compressed files into unnamed temporary files.
 
-Nothing is left behind, however the program ends: a file without a name vanishes with the last
-process that has it open.
+They never leave anything behind: an unnamed file disappears when the last process that has it
+open ends.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tisim.traces.progress import Progress
 _CHUNK = 1 << 20
 _SECONDS_BETWEEN_REPORTS = 0.1
 
-# The first bytes of a compressed file -> the name of the format.
+# Magic number of a compressed file -> name of the format.
 _MAGIC = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bzip2",
@@ -30,25 +30,25 @@ _MAGIC = {
     b"\x28\xb5\x2f\xfd": "zstd",
 }
 _MAGICS = tuple(_MAGIC)
-#: Enough of a file's beginning to recognise it, a tar archive included.
+#: Number of leading bytes that identify a file, including tar archives.
 HEAD = 512
 
 
 def compression(head: bytes) -> str | None:
-    """Name the compression of a file that begins with `head`; None when it is not compressed."""
+    """Return the compression of a file that begins with `head`; None if it is not compressed."""
     if not head.startswith(_MAGICS):
         return None
     return next(name for magic, name in _MAGIC.items() if head.startswith(magic))
 
 
 def without_suffix(name: str, kind: str | None) -> str:
-    """Return a file's name without the suffix that its compression gave it."""
+    """Return a file name without the suffix of its compression."""
     suffix = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd": ".zst"}.get(kind or "", "")
     return name.removesuffix(suffix) or name
 
 
 def unpacked(stream: IO[bytes], kind: str | None) -> IO[bytes]:
-    """Return a stream of what `stream` holds once unpacked."""
+    """Return a stream of the unpacked contents of `stream`."""
     if kind is None:
         return stream
     if kind == "gzip":
@@ -87,7 +87,7 @@ def _xz_error() -> type[Exception]:
 
 @contextlib.contextmanager
 def reading(name: str) -> Iterator[None]:
-    """Turn what goes wrong while `name` is unpacked into an :class:`InputError`."""
+    """Turn errors while unpacking `name` into an :class:`InputError`."""
     try:
         yield
     except InputError:
@@ -98,14 +98,14 @@ def reading(name: str) -> Iterator[None]:
         reason = error.strerror or str(error)
         raise InputError(f"cannot be read: {reason}", file=name) from None
     except Exception as error:
-        # zstandard's own error, which can be named only where that package is installed.
+        # zstandard's own error, which can be named only if that package is installed.
         if type(error).__module__.partition(".")[0] != "zstandard":
             raise
         raise InputError(f"is damaged or not whole ({error}); get it again", file=name) from None
 
 
 class Spool:
-    """A temporary file that takes one unpacked file behind the other; made when it is needed."""
+    """A temporary file to which unpacked files are appended; created on first use."""
 
     def __init__(self, progress: Progress | None = None) -> None:
         self._file: IO[bytes] | None = None
@@ -128,7 +128,7 @@ class Spool:
         return self._opened().fileno()
 
     def stretch(self, start: float, stop: float) -> None:
-        """Let 0 to 1 be `start` to `stop` of all work from now on, and say that it is at 0."""
+        """Map 0 to 1 to `start` to `stop` of all work from here on, and report 0."""
         self._stretch = (start, stop)
         self.report(0.0)
 
@@ -142,7 +142,7 @@ class Spool:
     def append(
         self, stream: IO[bytes], how_far: Callable[[], float] | None = None
     ) -> tuple[int, int]:
-        """Copy what is left of `stream`; return where it begins and its number of bytes."""
+        """Copy the rest of `stream`; return its offset and its number of bytes."""
         offset = self._size
         file = self._opened()
         while chunk := stream.read(_CHUNK):
@@ -168,13 +168,13 @@ class Spool:
         return offset, self._size - offset
 
     def head(self, offset: int, length: int) -> bytes:
-        """Return the first bytes of what was appended at `offset`."""
+        """Return the first bytes of the data appended at `offset`."""
         return os.pread(self.number, min(length, HEAD), offset)
 
     def _opened(self) -> IO[bytes]:
         if self._file is None:
             import tempfile
 
-            # Without a buffer: others read it through its descriptor.
+            # Unbuffered: it is also read through its descriptor.
             self._file = tempfile.TemporaryFile(prefix="tisim-", buffering=0)  # noqa: SIM115
         return self._file

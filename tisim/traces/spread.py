@@ -1,4 +1,4 @@
-"""How much what a counter has counted differs between recordings of one program."""
+"""Variation of counters between recordings of one program."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-#: The name here of the counter that has measured the volumes.
+#: Name used here for the counter of the volumes.
 VOLUMES = "volume"
-#: The name of the section that says how much they differ (docs/tit.md).
+#: Name of the section with the variation of the volumes (docs/tit.md).
 SECTION = "spread"
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How much what a counter has counted differs between recordings of one program."""
+    """Variation of a counter between recordings of one program."""
 
-    #: `VOLUMES`, or the name of a counter beside it.
+    #: `VOLUMES`, or the name of an additional counter.
     counter: str
     #: Its total over all computations, by recording.
     sums: tuple[float, ...]
-    #: How much a single computation differs: its distance from its median over the recordings,
-    #: relative to that; the median of this, weighted by what was counted. None where the recordings
-    #: have different numbers of calls.
+    #: Variation of a single computation: the distance from its median over the recordings, relative
+    #: to that median; the median of these, weighted by the counts. None if the recordings have
+    #: different numbers of calls.
     of_one: float | None
     #: True if each computation has the same count in all recordings.
     is_none: bool
@@ -50,21 +50,21 @@ class Spread:
 
     @property
     def largest_by_least(self) -> float:
-        """The largest sum divided by the least."""
+        """The largest sum divided by the smallest."""
         least = min(self.sums)
         return max(self.sums) / least if least else float("inf" if max(self.sums) else 1)
 
     @property
     def median_run(self) -> int:
-        """The recording whose sum is the median; of an even number, the lower one of the middle."""
+        """The recording with the median sum; the lower of the two middle ones if even in number."""
         order = sorted(range(len(self.sums)), key=self.sums.__getitem__)
         return order[(len(order) - 1) // 2]
 
 
 def spreads(traces: Sequence[Trace]) -> tuple[Spread, ...]:
-    """How much the counters of a program differ between two recordings of it or more: first that of
-    the volumes, then those of the counters that all have beside it. Raises InputError when a file
-    is damaged.
+    """Return the variation of a program's counters between two or more recordings: first that of
+    the volumes, then those of the additional counters that all recordings have. Raises InputError
+    when a file is damaged.
     """
     import numpy as np
 
@@ -98,7 +98,7 @@ def spreads(traces: Sequence[Trace]) -> tuple[Spread, ...]:
 
 
 def _counted(trace: Trace, rank: int, beside: Sequence[str]) -> dict[str, NDArray[np.float64]]:
-    """The counts of each counter before each call of a rank, and behind the last one."""
+    """Return the counts of each counter before each call of a rank, and after the last one."""
     import numpy as np
 
     from tisim.traces import Kind
@@ -107,7 +107,7 @@ def _counted(trace: Trace, rank: int, beside: Sequence[str]) -> dict[str, NDArra
     lines: list[int] = []
     places: list[int] = []
     volumes: list[float] = []
-    # A rank that the trace does not have has done nothing.
+    # A rank that the trace lacks has executed nothing.
     batches = trace.operations(rank, custom_actions=["unsupported"]) if rank < trace.ranks else ()
     for batch in batches:
         is_computation = batch["kind"] == Kind.COMPUTE
@@ -126,7 +126,7 @@ def _counted(trace: Trace, rank: int, beside: Sequence[str]) -> dict[str, NDArra
 
 
 def _of_one(distances: NDArray[np.float64], medians: NDArray[np.float64]) -> float:
-    """The median of the relative distances, weighted by the medians that they are relative to."""
+    """Return the median of the relative distances, weighted by their reference medians."""
     import numpy as np
 
     is_counted = medians > 0
@@ -140,7 +140,7 @@ def _of_one(distances: NDArray[np.float64], medians: NDArray[np.float64]) -> flo
 
 
 def keep_spread(trace: str | os.PathLike[str], found: Spread) -> None:
-    """Write into a packed trace how much its volumes differ from run to run.
+    """Write the variation of a packed trace's volumes between runs into it.
 
     Raises InputError when the file cannot be read or written.
     """
@@ -151,10 +151,10 @@ def keep_spread(trace: str | os.PathLike[str], found: Spread) -> None:
 
 
 def deviation_of(trace: Trace) -> float | None:
-    """How much the sum of a trace's volumes differs from run to run, relative to it.
+    """Return the relative variation of the sum of a trace's volumes between runs.
 
-    It is the standard deviation over the runs of ``tisim record --repeat``; None where there were
-    none. Raises InputError when the section is damaged.
+    It is the standard deviation over the runs of ``tisim record --repeat``; None without repeated
+    runs. Raises InputError when the section is damaged.
     """
     content = _core.trace_section(trace.core, SECTION)
     if content is None:

@@ -1,7 +1,7 @@
-"""The text of traces, read without the compiled core: lines become actions of ranks.
+"""A reader of text traces without the compiled core: lines become actions of ranks.
 
-docs/traces.md describes the two dialects. Calls on files and windows, and actions of the user's
-own, are refused.
+docs/traces.md describes the two dialects. Calls on files and windows, and user-defined actions,
+are refused.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ ANY_TAG: Final = -444
 PROC_NULL: Final = -666
 _NULL: Final = -333  # SimGrid's tracer writes it for both (ADR 4)
 
-# Bytes of the types 0 to 59, and of the type -1, whose size the tracer lost.
+# Bytes of types 0 to 59, and of type -1, whose size the tracer lost.
 _WIDTHS: Final = (
     8, 4, 1, 2, 8, 4, 1, 8, 1, 1, 2, 4, 8, 8, 16, 4, 1, 1, 2, 4, 8, 1, 2, 4, 8, 8, 16, 32, 8, 8,
     8, 16, 16, 8, 8, 8, 16, 16, 4, 4, 8, 16, 8, 16, 16, 4, 2, 4, 8, 16, 32, 1, 8, 16, 32, 0, 0, 1,
     8, 8, 0,
 )  # fmt: skip
 
-#: The arguments of collectives, and the tag that SimGrid writes in a wait for a non-blocking one.
-#: ``s*`` and ``r*`` are a count for each rank, or each neighbour behind ``to`` and ``from``: how
-#: many these are, and their ranks; ``-`` is not used; types and the root may be absent.
+#: The arguments of collectives, and the tag that SimGrid writes in waits for non-blocking ones.
+#: ``s*`` and ``r*`` are a count per rank, or per neighbour after ``to`` and ``from``: the number
+#: of neighbours and their ranks; ``-`` is unused; types and the root may be absent.
 COLLECTIVES: Final[dict[str, tuple[str, int]]] = {
     "barrier": ("", -779),
     "bcast": ("s root type", -3335),
@@ -57,7 +57,7 @@ COLLECTIVES: Final[dict[str, tuple[str, int]]] = {
     "neighbor_alltoallv": ("to from s* r* type type", -1002),
 }
 _NAMED: Final = ("comm=", "request=", "requests=", "completed=", "layer=")
-#: The modes of sends, and of persistent ones.
+#: The modes of sends and of persistent sends.
 SENDS: Final = {
     **{"send": "standard", "ssend": "synchronous", "bsend": "buffered"},
     **{"isend": "standard", "issend": "synchronous", "ibsend": "buffered"},
@@ -81,27 +81,27 @@ class Action:
     name
         As in traces, in lower case.
     peer, tag, nbytes
-        Of a message; `nbytes` is -1 where a receive does not know its size. Of a wait, test, start,
+        Of a message; `nbytes` is -1 for a receive of unknown size. For a wait, test, start,
         cancel or request_free without `numbers`: source, tag and destination of the request.
     amount
         Flops or seconds; the flops of a reduction.
     comm
-        The communicator, as the trace numbers it.
+        The communicator's number in the trace.
     numbers
-        Of requests (``request=``, ``requests=``); None: there are none. Of a ``waitany_recorded``
-        or ``waitsome_recorded`` those that it completed (``completed=``).
+        Numbers of requests (``request=``, ``requests=``); None without these. For a
+        ``waitany_recorded`` or ``waitsome_recorded``, the completed requests (``completed=``).
     words
-        The arguments of a collective, or of the making of a communicator.
+        Arguments of a collective or of the creation of a communicator.
     double
-        Whether double is the default type, else byte.
+        Whether the default type is double rather than byte.
     receive
         The receiving half of a sendrecv.
     threads, total
-        Of a computation of several threads, the sum of their flops in `total`.
+        Number of threads of a computation and, in `total`, the sum of their flops.
     source_lost
         Whether this starts a persistent receive whose source the tracer did not write.
     line
-        In the file of the rank, from 1.
+        Line in the rank's file, from 1.
     """
 
     name: str
@@ -122,7 +122,7 @@ class Action:
 
 @dataclass(slots=True)
 class CollectiveCall:
-    """A collective by the meaning of its arguments (see `tisim.actions.vocabulary`)."""
+    """A collective with its arguments by meaning (see `tisim.actions.vocabulary`)."""
 
     operation: str
     blocking: bool
@@ -140,14 +140,14 @@ class CollectiveCall:
 
 
 def collective_call(action: Action, size: int) -> tuple[CollectiveCall, float]:
-    """The call of a collective on `size` ranks, and the flops that follow its messages.
+    """Return the call of a collective on `size` ranks, and the flops that follow its messages.
 
-    Those of a reduce-scatter belong to its schedule.
+    The flops of a reduce-scatter belong to its schedule.
     """
     operation = action.name if action.name in COLLECTIVES else action.name[1:]
     call = CollectiveCall(operation, action.name == operation, size)
     roles = COLLECTIVES[operation][0].split()
-    # Displacements behind the types of an allgatherv are not used.
+    # Displacements after the types of an allgatherv are unused.
     has_displacements = operation == "allgatherv" and len(action.words) > size + 3
     words = iter(action.words[:-size] if has_displacements else action.words)
     usual = 8 if action.double else 1
@@ -189,11 +189,11 @@ def collective_call(action: Action, size: int) -> tuple[CollectiveCall, float]:
 
 
 class TextTrace:
-    """A trace in text: one file a rank, or one for all.
+    """A trace in text: one file per rank, or one for all.
 
-    `source`: what `tisim.Trace.open` takes. `dialect`: ``"modern"``, ``"legacy"``, or ``"auto"``.
-    `null_is_any` says whether -333 in a receive is MPI_ANY_SOURCE, else MPI_PROC_NULL. Raises an
-    `InputError` when the files cannot be read.
+    `source` is as in `tisim.Trace.open`; `dialect` is ``"modern"``, ``"legacy"``, or ``"auto"``.
+    `null_is_any` says whether -333 in a receive means MPI_ANY_SOURCE rather than MPI_PROC_NULL.
+    Raises an `InputError` when the files cannot be read.
     """
 
     def __init__(
@@ -226,7 +226,7 @@ class TextTrace:
 
     @staticmethod
     def _read(read: Callable[[], _T], file: str, line: int) -> _T:
-        """The result of `read`; its errors say where they are."""
+        """Return the result of `read`; add file and line to its errors."""
         try:
             return read()
         except InputError as error:
@@ -237,11 +237,11 @@ class TextTrace:
             ) from None
 
     def place(self, rank: int, line: int) -> tuple[str, int]:
-        """The file and line of an action, for messages."""
+        """Return the file and line of an action, for messages."""
         return self._files[rank], line
 
     def actions(self, rank: int) -> Iterator[Action]:
-        """The actions of a rank."""
+        """Yield the actions of a rank."""
         double = False
         for number, text in self._lines[rank]:
             action = self._read(partial(self._parse, text, rank, double), self._files[rank], number)
@@ -311,7 +311,7 @@ class TextTrace:
             action.threads, action.total = int(named["threads"]), float(named["sum"])
 
     def _message(self, action: Action, words: Sequence[str], peer: int) -> None:
-        """Arguments ``peer [tag] count [type]``; a legacy receive may name its source only."""
+        """Parse ``peer [tag] count [type]``; a legacy receive may give only its source."""
         at = 2 if self._tagged else 1
         action.peer = peer
         action.tag = _whole(words[1]) if self._tagged else 0
@@ -319,7 +319,7 @@ class TextTrace:
         action.nbytes = count * self._width(words[at + 1 :], action.double) if count >= 0 else -1
 
     def _sendrecv(self, action: Action, words: Sequence[str]) -> None:
-        """Arguments ``scount dst rcount src [stype rtype]``."""
+        """Parse ``scount dst rcount src [stype rtype]``."""
         action.peer = self._destination(words[1])
         action.nbytes = _whole(words[0]) * self._width(words[4:], action.double)
         received = _whole(words[2]) * self._width(words[5:], action.double)
@@ -327,7 +327,7 @@ class TextTrace:
         action.receive = Action("recv", source, 0, received, comm=action.comm)
 
     def _request(self, action: Action, words: Sequence[str], rank: int) -> None:
-        """The key ``source destination tag``, or what SimGrid's tracer writes of a start."""
+        """Parse the key ``source destination tag``, or SimGrid's form of a start."""
         if action.name == "start" and len(words) >= 4:
             destination = _whole(words[0])
             action.tag, action.nbytes = _whole(words[1]), _whole(words[2])
@@ -363,7 +363,7 @@ class TextTrace:
 
 
 def _whole(word: str) -> int:
-    """A whole number, which may be written as ``1e6``."""
+    """Parse a whole number, which may be written as ``1e6``."""
     try:
         return int(word)
     except ValueError:
@@ -398,7 +398,7 @@ def _text(part: Part) -> str:
 
 
 def _is_legacy(files: Sequence[Sequence[str]]) -> bool:
-    """True if the lines are of SimGrid before 3.20: its messages have no tags."""
+    """Return whether the lines are from SimGrid before 3.20, whose messages have no tags."""
     named = False
     for lines in files:
         for line in lines:

@@ -1,4 +1,4 @@
-"""A trace as the rest of tisim uses it."""
+"""A trace, as used throughout tisim."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 #: The arguments of `Trace.open`: source (with absolute paths), ranks and dialect.
 Opening = tuple[str | list[str], int | None, str]
 
-#: Noise that changes nothing: coefficient of variation and seed.
+#: No noise: coefficient of variation and seed.
 NO_NOISE = (0.0, 0)
 _SEEDS = 2**64
-# The part of the time that finding files takes where there are 100,000; the rest tells their ranks.
+# Progress share of finding files for 100,000 files; the rest determines their ranks.
 _FOUND = 0.8
-# Lines with attributes that are read at once.
+# Number of lines with attributes read at once.
 _LINES_AT_ONCE = 4096
 
 
 class Trace:
     """The actions of every rank of one run of an MPI program.
 
-    A trace is immutable: one serves any number of simulations, in any number of threads. Its
-    actions stay in their files and are read when a simulation needs them. Make one with
+    A trace is immutable: it can serve any number of simulations, in any number of threads. Its
+    actions stay in their files and are read when a simulation needs them. Create one with
     :meth:`Trace.open`.
 
     Examples
@@ -78,17 +78,17 @@ class Trace:
         ----------
         source
             A directory (its files, without hidden ones and sub-directories), the files, a file
-            that lists one file a line (relative to it or to the working directory), one file with
+            that lists one file per line (relative to it or to the working directory), one file with
             the actions of all ranks, a tar archive of any of these, or
-            ``archive.tar.xz/directory`` when an archive holds several traces. Any of them may be
+            ``archive.tar.xz/directory`` when an archive contains several traces. Any of them may be
             compressed with gzip, bzip2, xz or zstd. Or one packed file (``.tit``).
         ranks
-            How many ranks it must have; any number by default.
+            The number of ranks it must have; any number by default.
         dialect
             ``"modern"`` (SimGrid 3.20 and later: messages have tags), ``"legacy"`` or ``"auto"``,
-            which tells them apart by their lines.
+            which detects the dialect from the lines.
         progress
-            Is told now and then which part is done, from 0 to 1.
+            Called regularly with the completed fraction, from 0 to 1.
 
         Returns
         -------
@@ -119,12 +119,12 @@ class Trace:
 
     @property
     def name(self) -> str:
-        """Its name as the user gave it."""
+        """Its name as given by the user."""
         return self._name
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The file of each rank; the same for all when one file has the actions of all."""
+        """The file of each rank; the same for all if one file contains the actions of all."""
         return tuple(self._core.file(rank) for rank in range(self.ranks))
 
     @property
@@ -134,31 +134,31 @@ class Trace:
 
     @property
     def nbytes(self) -> int:
-        """How much a simulation reads, for progress bars: bytes, or calls of a packed structure."""
+        """Amount a simulation reads, for progress bars: bytes, or calls of a packed structure."""
         return self._core.bytes
 
     @property
     def actions(self) -> int | None:
-        """The number of actions; None where only reading all of them would tell."""
+        """The number of actions; None if unknown without reading all of them."""
         return self._core.actions
 
     @property
     def precision(self) -> str:
-        """How exactly its file keeps the volumes of computations: ``"exact"`` as a rule.
+        """The precision of the volumes of computations in its file: usually ``"exact"``.
 
-        See `tisim.traces.pack` for what else it can be.
+        See `tisim.traces.pack` for the other values.
         """
         return str(self._core.precision)
 
     @property
     def extrapolated(self) -> Extrapolated | None:
-        """How it was made, if it is a file that ``tisim extrapolate`` has written; else None."""
+        """Its origin if ``tisim extrapolate`` wrote it; else None."""
         content = _core.trace_section(self._core, SECTION)
         return None if content is None else Extrapolated.decoded(content, self._name)
 
     @property
     def has_graph(self) -> bool:
-        """True if its file has the graph of GPUs too whose blocks the ranks launch."""
+        """True if its file also contains the GPU graph whose blocks the ranks launch."""
         return _core.trace_section(self._core, "graph") is not None
 
     @property
@@ -182,30 +182,30 @@ class Trace:
         return self.core_with()
 
     def with_noise(self, compute: float, *, seed: int = 0) -> Self:
-        """The same trace with compute volumes that vary at random, as those of a real run do.
+        """Return the same trace with randomly varying compute volumes, as in a real run.
 
-        Each volume, the flops of reductions included, is multiplied by a log-normal factor with
-        mean 1. Seed, rank and the number of the computation in the rank's trace decide about the
-        factor's deviate; the coefficient of variation only stretches it.
+        Each volume, including the flops of reductions, is multiplied by a log-normal factor with
+        mean 1. Seed, rank and the number of the computation in the rank's trace determine the
+        factor's deviate; the coefficient of variation only scales it.
 
         Parameters
         ----------
         compute
-            The coefficient of variation of the factor: its standard deviation by its mean. 0.1 are
-            10 % of noise, 0 none.
+            The coefficient of variation of the factor: its standard deviation divided by its mean.
+            0.1 means 10 % of noise, 0 none.
         seed
-            Decides about all factors; from 0 up to 2**64 - 1.
+            Determines all factors; from 0 up to 2**64 - 1.
 
         Returns
         -------
         Trace
-            Shares its files with this one, which stays as it is. Noise that this one has is
-            replaced, not added to.
+            Shares its files with this trace, which is not changed. Noise of this trace is replaced,
+            not added to.
 
         Raises
         ------
         InputError
-            If the coefficient is negative or no number, or the seed is out of range.
+            If the coefficient is negative or not a number, or the seed is out of range.
 
         Examples
         --------
@@ -235,30 +235,30 @@ class Trace:
         Parameters
         ----------
         mistaken_null_is_any
-            Whether a receive from -333, which SimGrid's tracer writes for both, is one from
-            MPI_ANY_SOURCE; else it is one from MPI_PROC_NULL.
+            Whether a receive from -333, which SimGrid's tracer writes for both, means
+            MPI_ANY_SOURCE; otherwise MPI_PROC_NULL.
         sources_are_matched
-            Whether a receive from MPI_ANY_SOURCE is one from the rank that it matched when the
-            trace was recorded; else it takes the first message that comes.
+            Whether a receive from MPI_ANY_SOURCE receives from the rank that it matched when the
+            trace was recorded; otherwise it takes the first message that arrives.
         completions_are_free
-            Whether a recorded waitany or waitsome takes the requests that are complete first, where
-            what the rank does next does not depend on them; else it takes those that it took when
+            Whether a recorded waitany or waitsome takes the requests that complete first, if the
+            rank's further actions do not depend on them; otherwise it takes those that it took when
             the trace was recorded.
         is_posix_layer
-            Whether of calls with ``layer=`` those of POSIX are read; else those of MPI-IO.
+            Whether, of calls with ``layer=``, the POSIX ones are read; otherwise the MPI-IO ones.
         custom_actions
-            Names of actions of the user's own.
+            Names of user-defined actions.
         speedups
-            Divisors of the volumes computed between two calls, by ``file:line:file:line`` of these,
+            Divisors of the volumes computed between two calls, by their ``file:line:file:line``,
             which ``location`` lines name.
         volume_factors
-            What computed volumes are multiplied with, by the volume.
+            Multipliers of computed volumes, by volume.
 
         Raises
         ------
         InputError
-            When a custom action has a name that cannot be, or when the trace does not say whom
-            receives matched.
+            When a custom action has an invalid name, or when the trace does not contain the matched
+            sources of receives.
         """
         if sources_are_matched and not self._core.has_matched_sources:
             raise InputError(
@@ -290,9 +290,9 @@ class Trace:
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """Attributes of calls that its file has beside lines, such as ``"call_site"``.
+        """Attributes of calls that its file has in addition to lines, such as ``"call_site"``.
 
-        Only packed traces that were recorded have attributes.
+        Only recorded packed traces have attributes.
         """
         return tuple(name for name, _ in self._core.attributes)
 
@@ -341,23 +341,23 @@ class Trace:
     def operations(
         self, rank: int, *, batch: int = 65536, custom_actions: Sequence[str] = ()
     ) -> Iterator[NDArray[np.void]]:
-        """Read the operations of a rank, a batch at a time.
+        """Read the operations of a rank in batches.
 
         Parameters
         ----------
         rank
             The rank.
         batch
-            The most operations at once.
+            Maximum number of operations per batch.
         custom_actions
-            Names of actions of the user's own, such as ``unsupported`` of recorded traces.
+            Names of user-defined actions, such as ``unsupported`` of recorded traces.
 
         Yields
         ------
         numpy.ndarray
             At most `batch` rows with the fields ``kind`` (a `tisim.traces.Kind`), ``flags``,
             ``comm``, ``peer``, ``amount`` (flops or seconds), ``bytes``, ``call``, ``tag`` and
-            ``line``; ``amount``, ``bytes`` and ``call`` share their place.
+            ``line``; ``amount``, ``bytes`` and ``call`` share their bytes.
 
         Raises
         ------
@@ -399,7 +399,7 @@ def _open(
 
 
 def _absolute(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> str | list[str]:
-    """Name the same files for a process that works in another directory."""
+    """Return the source with absolute paths, valid in any working directory."""
     if isinstance(source, str | os.PathLike):
         return str(Path(source).absolute())
     return [str(Path(path).absolute()) for path in source]

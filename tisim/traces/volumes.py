@@ -1,4 +1,4 @@
-"""The unit of a trace's computations: a recorded trace names it in a comment."""
+"""The unit of a trace's computations, which a recorded trace gives in a comment."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tisim.errors import InputError
 
 _PACKED = b"\x89TIT"
 _COUNTER = "# counter: "
-# For files of text, in bytes: recorders write the comment at its beginning.
+# In bytes, for text files: recorders write the comment at the beginning.
 _HEAD = 4096
 _TIME = re.compile(r"(?:time, seconds of processor time|elapsed, seconds) times ([^ ,]+)")
 _COLD = "with cold caches"
-#: The counter of a trace whose times are not those of a run, but predicted from others.
+#: The counter of a trace whose times are predicted from other traces, not measured.
 PREDICTED_TIME = "time, seconds of processor time times 1e+09 (predicted)"
-#: The name of a volume where nothing says what it counts.
+#: The unit of volumes in traces without a counter.
 UNKNOWN_UNIT = "flops"
 
 
@@ -29,11 +29,11 @@ class Volumes:
     Attributes
     ----------
     counter
-        What the recorder says of it.
+        The recorder's description.
     unit
-        In a word: ``instructions``, ``ns``.
+        Name of the unit: ``instructions``, ``ns``.
     per_second
-        Units in a second of the machine of the recording, where they are times; else None.
+        Units per second of the recording machine for times; else None.
     """
 
     counter: str
@@ -42,12 +42,12 @@ class Volumes:
 
     @property
     def is_cold(self) -> bool:
-        """True for times of computations whose data were in no cache."""
+        """True for times of computations measured with cold caches."""
         return self.counter.endswith(_COLD)
 
     @classmethod
     def of_counter(cls, counter: str) -> Volumes:
-        """The quantity that a counter counts, from the recorder's description of it."""
+        """Parse the recorder's description of a counter."""
         time = _TIME.match(counter)
         if time is not None:
             rate = float(time[1])
@@ -58,10 +58,9 @@ class Volumes:
 
 
 def volumes_of(*files: str | os.PathLike[str]) -> Volumes | None:
-    """The unit of the volumes of a trace.
+    """Return the unit of a trace's volumes; None if the trace does not give it.
 
-    `files` are what may be a packed trace or the file of a rank: the first that can be read counts.
-    None where it does not say.
+    `files` are candidates for a packed trace or the file of a rank; the first readable one counts.
     """
     for file in files:
         try:
@@ -83,6 +82,6 @@ def volumes_of(*files: str | os.PathLike[str]) -> Volumes | None:
 
 
 def unit_of(*files: str | os.PathLike[str]) -> str:
-    """The name of one unit of the volumes of a trace; see `volumes_of`."""
+    """Return the name of a trace's unit of volumes; see `volumes_of`."""
     volumes = volumes_of(*files)
     return UNKNOWN_UNIT if volumes is None else volumes.unit

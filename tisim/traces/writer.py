@@ -1,4 +1,4 @@
-"""Writing a trace, a rank after the other and in bounded memory."""
+"""Writing of a trace, one rank after another and in bounded memory."""
 
 from __future__ import annotations
 
@@ -17,30 +17,28 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-#: A target with this suffix is one packed file; any other is a directory.
+#: A target with this suffix is a packed file; any other is a directory.
 PACKED_SUFFIX = ".tit"
-# So many characters of a rank's lines are written at once.
+# Maximum number of characters of a rank's lines written at once.
 _PIECE = 1 << 20
 
 
 class TraceWriter(Protocol):
-    """A trace that is being written."""
+    """A trace being written."""
 
     def write_rank(self, rank: int, pieces: Iterable[str]) -> None:
-        """Write all lines of a rank. Pieces are some lines at a time, each with its newline."""
+        """Write all lines of a rank, in pieces of some lines, each with its newline."""
         ...
 
     def write_repeated(self, rank: int, pieces: Iterable[tuple[str, int]]) -> None:
         """Write all lines of a rank that repeats some of them. Pieces are lines, each with its
-        newline, and how often they follow one another. In a packed file repetitions take neither
-        time nor space.
+        newline, and their number of consecutive repetitions. In a packed file repetitions take
+        neither time nor space.
         """
         ...
 
     def write_program(self, rank: int, program: Program | CallSequence) -> None:
-        """Write all lines of a rank whose structure is known. A packed file takes the grammar as it
-        is.
-        """
+        """Write all lines of a rank of known structure; a packed file takes the grammar as is."""
         ...
 
 
@@ -51,10 +49,10 @@ def write_trace(target: str | os.PathLike[str], ranks: int) -> Iterator[TraceWri
     Parameters
     ----------
     target
-        One packed file when its name ends in ``.tit``; otherwise a directory, with a file a rank,
-        which must not be there yet, or be empty.
+        A packed file if the name ends in ``.tit``; otherwise a directory, with one file per rank,
+        which must not exist or must be empty.
     ranks
-        How many ranks there will be.
+        Number of ranks.
 
     Yields
     ------
@@ -125,16 +123,16 @@ class _PackedFile:
 class DrawnTraceWriter(_PackedFile):
     r"""Writes a packed trace whose volumes are drawn from histograms.
 
-    For importers of traces that hold no more of their computations than histograms. Whoever reads
-    the trace draws a volume by a hash of the seed, the rank, the two calls around it and its
-    number: the same in every run.
+    For importers of traces that contain only histograms of their computations. A reader of the
+    trace draws a volume by a hash of the seed, the rank, the two calls around it and its number:
+    the same in every run.
 
     Parameters
     ----------
     ranks
-        How many ranks there will be.
+        Number of ranks.
     seed
-        What volumes are drawn by, from 0 to 2**64 - 1.
+        Seed of the drawn volumes, from 0 to 2**64 - 1.
 
     Examples
     --------
@@ -156,7 +154,7 @@ class DrawnTraceWriter(_PackedFile):
         Parameters
         ----------
         bins
-            The least and the largest volume of each bin, in flops, and how many there are, in
+            Smallest and largest volume of each bin, in flops, and the number of its volumes, in
             ascending order.
 
         Returns
@@ -167,7 +165,7 @@ class DrawnTraceWriter(_PackedFile):
         Raises
         ------
         InputError
-            When bins are not in order, or out of range (0 to 1e15), or when there is no volume.
+            When bins are out of order or out of range (0 to 1e15), or when there is no volume.
         """
         try:
             return self._writer.histogram(list(bins))
@@ -180,7 +178,7 @@ class DrawnTraceWriter(_PackedFile):
         Raises
         ------
         InputError
-            When a line names a histogram that is not there.
+            When a line names an unknown histogram.
         """
         try:
             super().write_rank(rank, pieces)
@@ -188,7 +186,7 @@ class DrawnTraceWriter(_PackedFile):
             raise InputError(str(error)) from None
 
     def finish(self, target: str | os.PathLike[str]) -> None:
-        """Write the file; it appears when it is whole.
+        """Write the file; it appears once it is complete.
 
         Raises
         ------
@@ -217,7 +215,7 @@ class _Directory:
 def _flattened(
     places: Sequence[Sequence[int]],
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Where the places of each call begin, and the places of all calls behind one another."""
+    """Return the offset of each call's places, and the concatenated places of all calls."""
     import numpy as np  # slow to load
 
     offsets = np.cumsum([0, *map(len, places)]).astype(np.uint32)
@@ -225,7 +223,7 @@ def _flattened(
 
 
 def spelled_out(pieces: Iterable[tuple[str, int]]) -> Iterator[str]:
-    """Yield the lines of repeated pieces, not too many at once."""
+    """Yield the lines of repeated pieces, a bounded number at once."""
     for lines, times in pieces:
         at_once = max(_PIECE // max(len(lines), 1), 1)
         for first in range(0, times, at_once):
