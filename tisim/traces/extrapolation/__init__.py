@@ -1,4 +1,4 @@
-"""More ranks than were recorded: extrapolating traces of one program at several sizes.
+"""Extrapolation of a program's traces at several sizes to more ranks than were recorded.
 
 >>> from tisim.traces.extrapolation import extrapolate
 >>> extrapolate(["a.16.tit", "b.32.tit", "c.64.tit"], 1024, "big.tit")  # doctest: +SKIP

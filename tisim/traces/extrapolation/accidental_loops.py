@@ -1,8 +1,8 @@
-"""Loops that some ranks have by accident: what they repeat has other numbers on other ranks.
+"""Removal of accidental loops, whose repeated calls have different numbers on other ranks.
 
-SP solves along a line of cells, and sends a message after each of them. Its size is another one
-where a cell is at the edge of the problem. So some ranks send three equal messages in a row, others
-one and then two equal ones. Neither is a loop of the program.
+SP solves along a line of cells, and sends a message after each of them. Its size differs where a
+cell is at the edge of the problem. So some ranks send three equal messages in a row, others one
+and then two equal ones. Neither is a loop of the program.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import numpy as np
 from tisim.traces.extrapolation.recorded import ClassProgram, Item, Repeat, places
 from tisim.traces.extrapolation.shapes import ClassCall, Shape
 
-#: The key that tells classes apart: the trace, and the program without its numbers.
+#: Key that distinguishes classes: the trace, and the program without its numbers.
 _Outline = tuple[int, tuple[Shape | int, ...]]
 
 
 def joined(classes: Sequence[ClassProgram]) -> list[ClassProgram]:
-    """One class for all those of a trace that make the same calls in the same loops.
+    """Merge the classes of each trace that make the same calls in the same loops.
 
-    Their grammars differed, since numbers that are equal on some ranks are not on others.
+    Their grammars differ because numbers that are equal on some ranks differ on others.
     """
     alike: dict[_Outline, list[ClassProgram]] = {}
     for made in classes:
@@ -32,7 +32,7 @@ def joined(classes: Sequence[ClassProgram]) -> list[ClassProgram]:
 
 
 def _outline(made: ClassProgram, items: Sequence[Item]) -> Iterator[Shape | int]:
-    """The shapes of calls; before a loop how often, and behind it 0."""
+    """Yield the shapes of calls; a loop's count precedes its body, and a 0 follows it."""
     for item in items:
         if isinstance(item, Repeat):
             yield item.times
@@ -59,7 +59,7 @@ def _one(group: Sequence[ClassProgram]) -> ClassProgram:
 def _beside(
     programs: Sequence[Sequence[Item]], known: dict[tuple[int, ...], int]
 ) -> tuple[Item, ...]:
-    """The items of programs of one outline; `known` numbers their calls."""
+    """Merge the items of programs with one outline; `known` numbers their calls."""
     made: list[Item] = []
     for items in zip(*programs, strict=True):
         loops = [item for item in items if isinstance(item, Repeat)]
@@ -72,7 +72,7 @@ def _beside(
 
 
 def _call(calls: Sequence[ClassCall]) -> ClassCall:
-    """A call of several classes."""
+    """Merge the same call of several classes."""
     shape = calls[0].shape
     numbers = tuple(
         np.concatenate(of_classes)
@@ -89,29 +89,29 @@ def _call(calls: Sequence[ClassCall]) -> ClassCall:
     return ClassCall(shape, numbers, varying, starters)
 
 
-# So many equal calls in a row may be no loop.
+# Maximum length of a run of equal calls that may not be a loop.
 _SHORT = 4
-# Limits on the calls of a loop that is spelled out, and on the calls that it repeats. Aligning long
-# sequences takes time quadratic in their lengths, on each grid that is tried.
+# Limits on the calls of an expanded loop, and on the calls that it repeats. Aligning long sequences
+# takes time quadratic in their lengths, for each candidate grid.
 _MOST_CALLS = 20
 _LONGEST_ROOT = 16
-# Sequences are hashed modulo a prime, so that loops need not be unfolded.
+# Sequences are hashed modulo a prime, so that loops need not be expanded.
 _PRIME, _BASE = 2**61 - 1, 1_000_003
-#: True for a loop that is to be spelled out.
+#: True for a loop to expand.
 _Choice = Callable[[Repeat], bool]
-#: The calls that loops repeat, begun with the first of them in an order that means nothing.
+#: The calls that loops repeat, rotated to the smallest sequence; the order of shapes is arbitrary.
 _Root = tuple[int, ...]
-#: A hash of a sequence, and the power of its base for what stands before it.
+#: A hash of a sequence, and the power of the base by which a preceding hash is multiplied.
 _Order = tuple[int, int]
 
 
 def without_accidental_loops(classes: Sequence[ClassProgram]) -> list[ClassProgram]:
-    """The same programs, in which parts that only some ranks repeat are not loops.
+    """Return the same programs, in which parts that only some ranks repeat are not loops.
 
-    Calls that only some ranks make several times in a row are spelled out if there are few of them:
-    three sums in a row are a loop, unless messages stand between them, as at the edges of a grid.
-    So are loops of several calls where other ranks make all calls of the program in the same order,
-    but for their numbers, in other loops.
+    Calls that only some ranks make several times in a row are expanded if they are few: three sums
+    in a row are a loop, unless messages separate them on other ranks, as at the edges of a grid.
+    Loops of several calls are expanded if other ranks make all calls of the program in the same
+    order, apart from their numbers, in other loops.
     """
     short = _short_calls(classes)
     return _without_uneven_loops([_without_short_loops(made, short) for made in classes])
@@ -120,8 +120,8 @@ def without_accidental_loops(classes: Sequence[ClassProgram]) -> list[ClassProgr
 def spelled_out(
     items: Sequence[Item], chosen: _Choice, first: int = 0
 ) -> tuple[tuple[Item, ...], list[int]]:
-    """The same sequence without the loops that `chosen` names, and which place each of its places
-    was.
+    """Return the sequence without the loops that `chosen` selects, and the former place of each of
+    its places.
     """
     made: list[Item] = []
     were: list[int] = []
@@ -153,7 +153,7 @@ def _without_short_loops(made: ClassProgram, short: Container[Shape]) -> ClassPr
 
 
 def _short_calls(classes: Sequence[ClassProgram]) -> set[Shape]:
-    """The calls that are repeated a few times by some ranks of a trace, and not by others."""
+    """Return the calls that some ranks of a trace repeat a few times, and others do not."""
     seen: dict[Shape, dict[int, set[tuple[int, ...]]]] = {}
     loops: list[dict[Shape, list[int]]] = []
     for made in classes:
@@ -174,7 +174,7 @@ def _short_calls(classes: Sequence[ClassProgram]) -> set[Shape]:
 
 
 def _loops_of_one_call(items: Sequence[Item]) -> Iterator[tuple[int, int]]:
-    """The loops that repeat one call: the call, and how often."""
+    """Yield the loops that repeat one call: the call and its number of repetitions."""
     for item in items:
         if isinstance(item, int):
             continue
@@ -185,7 +185,7 @@ def _loops_of_one_call(items: Sequence[Item]) -> Iterator[tuple[int, int]]:
 
 
 def _without_uneven_loops(classes: Sequence[ClassProgram]) -> list[ClassProgram]:
-    """The same programs without loops that ranks which make the same calls do not have."""
+    """Expand the loops that are missing on ranks with the same calls."""
     shapes: dict[Shape, int] = {}
     numbers = [
         [shapes.setdefault(call.shape, len(shapes)) for call in made.calls] for made in classes
@@ -210,13 +210,13 @@ def _without(made: ClassProgram, loops: _Loops, roots: Container[_Root | None]) 
 
 
 class _Loops:
-    """The loops of the classes of ranks, by what they repeat."""
+    """The loops of a class of ranks, by the calls that they repeat."""
 
     def __init__(self, shapes: Sequence[int]) -> None:
         self._shapes = shapes
 
     def root(self, loop: Repeat) -> _Root | None:
-        """The shapes of the calls that it repeats; None for those of long loops."""
+        """Return the shapes of the repeated calls; None for long loops."""
         if _count(loop) > _MOST_CALLS:
             return None
         calls, _ = spelled_out((loop,), lambda _: True)
@@ -227,7 +227,7 @@ class _Loops:
         return None
 
     def of(self, items: Sequence[Item]) -> dict[_Root, list[tuple[int, int]]]:
-        """How often loops repeat how many calls, by root of several calls."""
+        """Return the iterations and calls per iteration of loops, by root of several calls."""
         found: dict[_Root, list[tuple[int, int]]] = {}
         for item in items:
             if isinstance(item, int):
@@ -235,14 +235,14 @@ class _Loops:
             root = self.root(item)
             if root is not None and len(root) > 1:
                 found.setdefault(root, []).append((item.times, _count(item) // item.times))
-            # A body that repeats nothing itself may have loops of other calls.
+            # A body without repetition of its own may contain loops of other calls.
             if root is None or len(root) == _count(item) // item.times:
                 for inner, times in self.of(item.body).items():
                     found.setdefault(inner, []).extend(times)
         return found
 
     def order(self, items: Sequence[Item]) -> _Order:
-        """The key of the calls in their order, without their numbers."""
+        """Return the key of the sequence of calls without their numbers."""
         made: _Order = (0, 1)
         for item in items:
             if isinstance(item, int):

@@ -1,4 +1,4 @@
-"""An extrapolated trace beside one that was recorded on as many ranks."""
+"""Comparison of an extrapolated trace with one recorded on the same number of ranks."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from tisim.errors import InputError
 from tisim.traces.extrapolation.recorded import read_trace
 from tisim.traces.packed_program import PackedTrace
 
-#: By action, a sum of the trace that was made and one of that which was recorded.
+#: By action, the sums of the extrapolated and of the recorded trace.
 _Sums = dict[str, list[float]]
-# Words of a line that is shown whole, and those that say which rank makes which call.
+# Maximum number of words shown of a line, and number of words that name rank and call.
 _MOST_WORDS = 16
 _NAMING = 2
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The first call that a rank makes otherwise than recorded."""
+    """The first call of a rank that differs from the recorded one."""
 
     rank: int
-    #: Which of its calls, from 1; computations do not count.
+    #: Number of the call, from 1, not counting computations.
     number: int
-    #: The lines; empty: there are no more.
+    #: The lines; empty past the end.
     made: str
     recorded: str
 
     def shown(self) -> tuple[str, str]:
-        """Both lines, of long ones the beginning and what follows from where they differ."""
+        """Return both lines; long ones are cut to their beginning and the first difference."""
         pair = self.made.split(" "), self.recorded.split(" ")
         at = next(at for at, (one, other) in enumerate(zip_longest(*pair)) if one != other)
         return _part(pair[0], at), _part(pair[1], at)
@@ -47,32 +47,32 @@ def _part(words: list[str], at: int) -> str:
 
 @dataclass(frozen=True)
 class SiteVolume:
-    """Sum over all ranks for calls of one kind: computation before them, or their data."""
+    """Sum over all ranks for one kind of call: computation before the calls, or their data."""
 
-    #: The first word of the calls.
+    #: First word of the calls.
     action: str
     made: float
     recorded: float
 
     @property
     def error(self) -> float:
-        """How far the sum is off, relative to the recorded one."""
+        """Error of the sum relative to the recorded one."""
         return abs(self.made - self.recorded) / (abs(self.recorded) or 1.0)
 
 
 @dataclass(frozen=True)
 class Check:
-    """How an extrapolated trace compares with a recorded one."""
+    """Result of comparing an extrapolated trace with a recorded one."""
 
-    #: How many calls were compared, of all ranks.
+    #: Number of calls compared, over all ranks.
     calls: int
-    #: How many ranks make other calls, or calls with other numbers.
+    #: Number of ranks with different calls or numbers.
     different: int
-    #: The first of the differences.
+    #: The first difference.
     first: Difference | None
-    #: By the action that follows the computation, in the order of their size.
+    #: By the action that follows the computation, largest first.
     volumes: tuple[SiteVolume, ...]
-    #: The numbers of calls that are data, by action.
+    #: Data-dependent numbers of calls, by action.
     data: tuple[SiteVolume, ...] = ()
 
 
@@ -81,9 +81,9 @@ def check(
     recorded: str | os.PathLike[str],
     approximate: Collection[str] = (),
 ) -> Check:
-    """Compare calls one by one, with all their numbers, and volumes by call. Of the actions in
-    `approximate`, only that a rank makes such a call there, with as many numbers, is compared one
-    by one; the numbers are added up. Raises InputError when it is of another number of ranks.
+    """Compare calls one by one, with all their numbers, and volumes by call. For actions in
+    `approximate`, only the action and its count of numbers are compared one by one; the numbers
+    are summed. Raises InputError when the recorded trace has another number of ranks.
     """
     mine, theirs = PackedTrace(Path(made)), read_trace(recorded).trace
     if mine.ranks != theirs.ranks:
@@ -118,9 +118,9 @@ def _ordered(sums: _Sums) -> tuple[SiteVolume, ...]:
 
 
 def _calls(trace: PackedTrace, rank: int, which: int, volumes: _Sums, data: _Sums) -> Iterator[str]:
-    """The lines of a rank but its computations, whose volumes are added up by what follows.
+    """Yield a rank's lines without computations; volumes are summed by the action that follows.
 
-    Of numbers that are data, which are added up too, N stands for each.
+    Data-dependent numbers are summed too and replaced by N.
     """
     waiting = 0.0
     for line in trace.lines(rank):

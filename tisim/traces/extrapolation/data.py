@@ -1,4 +1,4 @@
-"""Numbers of calls that are data, and calls that have a number for each rank."""
+"""Data-dependent numbers of calls, and calls with a number for each rank."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tisim.traces.extrapolation.volumes import fit_volumes
 from tisim.traces.packed_program import NUMBER, PackedTrace
 
 _NUMBER = bytes([NUMBER])
-#: By action, whether the first numbers of its lines are one for each rank.
+#: By action, whether each of the first groups of numbers in its lines is one per rank.
 LAYOUTS: dict[str, tuple[bool, ...]] = {
     "alltoallv": (False, True, False, True),
     "allgatherv": (False, True),
@@ -25,14 +25,14 @@ LAYOUTS: dict[str, tuple[bool, ...]] = {
 
 
 def collapsed(shape: Shape, values: list[Numbers], ranks: int) -> tuple[Shape, list[Numbers]]:
-    """A call with one number where its line has one for each of the trace's ranks; `values` are by
-    hole and by rank that makes it. Raises InputError when the numbers for the ranks differ, and are
-    no approximate ones.
+    """Reduce a call whose line has a number for each of the trace's ranks to one number; `values`
+    are by hole and by calling rank. Raises InputError when the numbers for the ranks differ and
+    are not approximated.
     """
     layout = LAYOUTS.get(shape.action, ())
     needed = sum(ranks if of_ranks else 1 for of_ranks in layout)
-    # In a smaller communicator there are fewer numbers, with displacements more than a root and two
-    # types behind them: nobody knows which are of ranks.
+    # In a smaller communicator there are fewer numbers, and displacements as well as a root and two
+    # types may follow them: the numbers for ranks cannot be identified.
     if not layout or not needed <= len(values) <= needed + 3 or set(shape.marks) != {NUMBER}:
         return shape, values
     kept: list[Numbers] = []
@@ -67,15 +67,15 @@ def _one(shape: Shape, numbers: Numbers) -> Numbers:
 
 @dataclass(frozen=True)
 class DrawnNumbers:
-    """Numbers for ranks that are drawn from a distribution, so that all ranks agree on them."""
+    """Numbers for ranks drawn from a distribution, consistently on all ranks."""
 
     action: str
-    #: For ``alltoallv``, what each rank sends to each other one; else one for each rank.
+    #: For ``alltoallv``, the amount from each rank to each other rank; otherwise one per rank.
     numbers: Numbers
 
     @classmethod
     def of(cls, action: str, quantiles: NDArray[np.float64], ranks: int, seed: int) -> DrawnNumbers:
-        """Draw them from the quantiles of a distribution."""
+        """Draw the numbers from the quantiles of a distribution."""
         shape = (ranks, ranks) if action == "alltoallv" else (ranks,)
         levels = np.linspace(0.0, 1.0, len(quantiles))
         drawn = np.interp(np.random.default_rng(seed).random(shape), levels, quantiles)
@@ -83,16 +83,16 @@ class DrawnNumbers:
 
     @property
     def own_hole(self) -> int | None:
-        """Which hole has the number of the rank that makes the call."""
+        """Index of the hole with the calling rank's own number."""
         return {"allgatherv": 0, "gatherv": 0, "scatterv": 1}.get(self.action)
 
     def own(self, members: Numbers) -> Numbers:
-        """The numbers of these ranks."""
+        """Return the numbers of these ranks."""
         return np.asarray(self.numbers[members], dtype=np.int64)
 
     def columns(self, which: int, members: Numbers) -> list[Numbers]:
-        """For each rank a number, of each of the members where theirs differ. Of ``alltoallv``,
-        `which` is 0 for what is sent and 1 for what is received.
+        """Return, for each rank, one number, or one per member where the members' numbers differ.
+        For ``alltoallv``, `which` is 0 for sent amounts and 1 for received ones.
         """
         if self.numbers.ndim == 1:
             return list(self.numbers[:, None])
@@ -106,10 +106,10 @@ def spelled_out(
     members: Numbers,
     drawn: DrawnNumbers | None = None,
 ) -> tuple[bytes, int, list[Numbers]]:
-    """The text of a call, which of its holes take ranks, and its numbers, one for each rank.
+    """Return the text of a call, its holes that take ranks, and its numbers, one for each rank.
 
-    Of each hole, `numbers` has one number, or one for each of the `members` that make the call;
-    `drawn` stands instead of the numbers for ranks, which are all equal without.
+    For each hole, `numbers` has one number, or one for each of the `members` that make the call.
+    `drawn` replaces the numbers for ranks, which are otherwise all equal.
     """
     if not shape.vectors:
         return shape.text, shape.rank_holes, numbers
@@ -132,24 +132,24 @@ def spelled_out(
 
 #: Replacements for data. The first is the default.
 WAYS = ("distributions", "means")
-# Quantiles that are kept of a distribution.
+# Number of quantiles kept of a distribution.
 _QUANTILES = 129
-# Ranks whose numbers for one another can be drawn: a trace has the square of them.
+# Maximum number of ranks for drawn numbers, which take quadratic space in a trace.
 _MOST_DRAWN = 4096
 
 
 @dataclass(frozen=True)
 class Spread:
-    """How the numbers for ranks of an action spread in one trace."""
+    """Spread of an action's numbers for ranks in one trace."""
 
     #: Their standard deviation.
     deviation: float
-    #: Their differences to the mean, in standard deviations.
+    #: Quantiles of their deviations from the mean, in standard deviations.
     quantiles: NDArray[np.float64]
 
     @classmethod
     def of(cls, numbers: NDArray[np.float64]) -> Spread:
-        """The spread of some numbers."""
+        """Compute the spread of some numbers."""
         deviation = float(numbers.std())
         levels = np.linspace(0.0, 1.0, _QUANTILES)
         scaled = (numbers - numbers.mean()) / (deviation or 1.0)
@@ -158,7 +158,7 @@ class Spread:
 
 @dataclass
 class Approximation:
-    """Actions whose numbers are data."""
+    """Actions with data-dependent numbers."""
 
     #: The chosen entry of `WAYS`, by action.
     how: Mapping[str, str]
@@ -168,8 +168,8 @@ class Approximation:
 
     @classmethod
     def parsed(cls, words: Sequence[str]) -> Approximation:
-        """Read words such as ``alltoallv`` or ``alltoallv:means``. Raises InputError when a word is
-        neither.
+        """Parse words such as ``alltoallv`` or ``alltoallv:means``. Raises InputError for any other
+        word.
         """
         how = {}
         for word in words:
@@ -182,7 +182,7 @@ class Approximation:
         return cls(how)
 
     def means(self, trace: PackedTrace, shape: Shape) -> list[int] | None:
-        """The mean of each number of a call, over all ranks and times; None: it is exact."""
+        """Return the mean of each number of a call over all ranks and calls; None if exact."""
         if shape.action not in self.how:
             return None
         key = (id(trace), shape.action, len(shape.marks))
@@ -209,9 +209,9 @@ class Approximation:
         return [round(number) for number in table.mean(axis=0).tolist()]
 
     def drawn(self, key: int, shape: Shape, mean: int, ranks: int) -> DrawnNumbers | None:
-        """The numbers for ranks at the target; None: they are all the mean. Calls of one `key` are
-        the same one in all classes of ranks, and have the same numbers. Raises InputError when
-        there are too many.
+        """Return the numbers for ranks at the target; None if all equal the mean. Calls with one
+        `key` are the same call in all classes of ranks, and share their numbers. Raises InputError
+        for too many ranks.
         """
         spreads = self._spreads.get(shape.action, {})
         if not shape.is_data or self.how[shape.action] != "distributions" or not spreads:

@@ -1,4 +1,4 @@
-"""How a number follows from the number of ranks: families of functions, fitted exactly."""
+"""Families of functions of the number of ranks, fitted exactly to numbers."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ import numpy as np
 from tisim.errors import InputError
 from tisim.traces.extrapolation.grids import Grid
 
-# A function of the number of ranks; None: it has no exact value there.
+# A function of the number of ranks; None where it has no exact value.
 Term = Callable[[int], Fraction | None]
-#: The same as users write it.
+#: A term in the form that users write.
 FamilyTerm = Callable[[int], "int | Fraction | None"]
-#: The name of a term, and what it is multiplied with.
+#: The name of a term, and its coefficient.
 Slope = tuple[str, Fraction]
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A function that gives all the numbers that were seen."""
+    """A function that reproduces all observed numbers."""
 
-    #: Its name, which ``--prefer`` takes.
+    #: Its name, accepted by ``--prefer``.
     family: str
     text: str
-    #: Its value at the target; None: not whole there.
+    #: Its value at the target; None if not whole.
     value: int | None
-    #: How many sizes confirm it beyond those that determine it.
+    #: Number of sizes that confirm it beyond those that determine it.
     confirmed: int
-    #: Its value at any number of ranks; None: not exact there.
+    #: Its value at any number of ranks; None where not exact.
     at: Term
-    #: The name of t, and a, of a function a t or a t + c.
+    #: The name of t, and a, for a function a t or a t + c.
     slope: Slope | None = None
 
 
@@ -49,9 +49,9 @@ def _log2(ranks: int) -> Fraction | None:
     return Fraction(bits) if 1 << bits == ranks else None
 
 
-# The powers of P among them: numerators and denominators.
+# Exponents of the powers of P: numerators and denominators.
 _POWERS = ((1, 2), (-1, 2), (1, 3), (-1, 3), (2, 3), (-2, 3), (3, 2), (-3, 2))
-#: Terms t of the families a t and a t + c, by their names.
+#: Terms t of the families a t and a t + c, by name.
 TERMS: dict[str, Term] = {
     "P": lambda p: Fraction(p),
     "1/P": lambda p: Fraction(1, p),
@@ -64,28 +64,28 @@ TERMS: dict[str, Term] = {
     "P log2(P)": lambda p: None if (bits := _log2(p)) is None else p * bits,
 }
 
-# Functions that a message names as the nearest ones.
+# Number of nearest functions named in a message.
 _SHOWN = 3
-# Terms that products are made of: the sides of even grids.
+# Terms of products: the sides of even grids.
 _SIDE = "side"
-# The smaller and the larger share of points that are dealt over a side.
+# The smaller and the larger share of points distributed over a side.
 _ROUNDED: dict[str, Callable[[Fraction], int]] = {"floor": math.floor, "ceil": math.ceil}
 _SIDES = ("P^(1/2)", "P^(-1/2)", "P^(1/3)", "P^(-1/3)")
 
 
 def extrapolation(name: str) -> Callable[[FamilyTerm], FamilyTerm]:
-    """Add a family of functions of the number of ranks: a t and a t + c of a term t.
+    """Add a family of functions of the number of ranks: a t and a t + c for a term t.
 
     Parameters
     ----------
     name
-        What messages and ``--prefer`` call it.
+        Name in messages and for ``--prefer``.
 
     Raises
     ------
     InputError
-        When there is a family of that name. When a term fails, or has a value that is not exact,
-        `extrapolate` raises it.
+        When a family of that name exists. `extrapolate` raises it when a term fails, or has a
+        value that is not exact.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def extrapolation(name: str) -> Callable[[FamilyTerm], FamilyTerm]:
 def nearest(
     sizes: Sequence[int], values: Sequence[int | Fraction], target: int, grids: Sequence[Grid]
 ) -> list[str]:
-    """The functions a t and a t + c that miss the values least, and by how much."""
+    """Return the functions a t and a t + c with the smallest errors, and these errors."""
     wanted = np.array([float(value) for value in values])
     found: list[tuple[float, str]] = []
     for name, term in {**TERMS, **_grid_terms(grids, target)}.items():
@@ -167,8 +167,8 @@ def fits(
     grids: Sequence[Grid],
     dealt: Collection[int] = (),
 ) -> list[Fit]:
-    """All functions that give these values for these numbers of ranks, with one size to spare.
-    Functions of the sides of `grids` are tried, and of the points `dealt` over them (see
+    """Return all functions that give these values for these numbers of ranks, with one size to
+    spare. Functions of the sides of `grids` are tried, and of the points `dealt` over them (see
     `tisim.traces.extrapolation.features`).
     """
     wanted = [Fraction(value) for value in values]
@@ -189,7 +189,7 @@ def fits(
 
 
 def is_of_side(fit: Fit, grids: Collection[str]) -> bool:
-    """True if it is a function of a side of one of these process grids."""
+    """Return whether it is a function of a side of one of these process grids."""
     return fit.slope is not None and any(
         _SIDE in fit.slope[0] and fit.slope[0].endswith(f" of {grid}") for grid in grids
     )
@@ -202,7 +202,7 @@ def _whole(number: Fraction | None) -> int | None:
 def _linear(
     name: str, term: Term, points: list[Fraction], wanted: list[Fraction], target: int, sizes: int
 ) -> list[Fit]:
-    """The functions a t and a t + c of a term t."""
+    """Return the functions a t and a t + c of a term t that fit."""
     scale = wanted[0] / points[0] if points[0] else Fraction(0)
     if sizes > 1 and all(scale * p == w for p, w in zip(points, wanted, strict=True)):
         at = _line(term, scale, Fraction(0))
@@ -230,7 +230,7 @@ def _line(term: Term, slope: Fraction, offset: Fraction) -> Term:
 def _products(
     sizes: Sequence[int], wanted: list[Fraction], target: int, of_grids: dict[str, Term]
 ) -> list[Fit]:
-    """The functions a t (u + c) and a (t + c)^2 of sides t and u, or of their inverses."""
+    """Return the fitting functions a t (u + c) and a (t + c)^2 of sides t and u or inverses."""
     count = len(set(sizes))
     if count < 3:
         return []
@@ -262,7 +262,7 @@ def _products(
 
 
 def _root(number: Fraction) -> Fraction | None:
-    """The square root, where it is a fraction."""
+    """Return the square root if it is a fraction."""
     if number < 0:
         return None
     root = Fraction(math.isqrt(number.numerator), math.isqrt(number.denominator))
@@ -278,7 +278,7 @@ def _times(one: Term, other: Term) -> Term:
 
 
 def _rounded(sizes: Sequence[int], wanted: list[Fraction], target: int) -> list[Fit]:
-    """The whole part of n / P, and the next whole number."""
+    """Return the fitting functions floor(n / P) and ceil(n / P)."""
     if any(w.denominator != 1 or w < 0 for w in wanted) or len(set(sizes)) < 2:
         return []
     pairs = [(p, int(w)) for p, w in zip(sizes, wanted, strict=True)]
@@ -295,7 +295,7 @@ def _rounded(sizes: Sequence[int], wanted: list[Fraction], target: int) -> list[
         for n in {least, most} if least <= most else ():
             at = _part(round_to, n)
             text = f"{name}({n}/P)"
-            # The smallest value is that of many n, on any number of ranks beyond: it confirms none.
+            # Many n give the smallest value on all larger numbers of ranks: it confirms none.
             smallest = 0 if name == "floor" else 1
             confirmed = len({p for p, w in pairs if w > smallest}) - 1
             found.append(Fit(f"{name}(n/P)", text, _whole(at(target)), confirmed, at))

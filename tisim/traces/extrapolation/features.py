@@ -1,4 +1,4 @@
-"""The quantities that a number may depend on where it differs from rank to rank."""
+"""The quantities that a number may depend on if it differs from rank to rank."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from tisim.traces.extrapolation.nodes import Loop, Mask, MergedCall, Node
 from tisim.traces.extrapolation.volumes import whole_volumes
 from tisim.traces.packed_program import VOLUME
 
-# Constants in sums of places, before the rest is taken.
+# Constants in sums of coordinates, before the modulus.
 _NEAR = (0, 1, -1, 2, -2)
-# Places are added up in grids of so many dimensions; sums of more are too many to try.
+# Maximum grid dimensions for sums of coordinates; larger sums are too many to try.
 _MOST_IN_SUM = 2
-# Ranks that share a node, or another group of a constant size.
+# Numbers of ranks that share a node or another group of constant size.
 _NODE_WIDTHS = (2, 4, 8)
 
 
 @dataclass(frozen=True)
 class Feature:
-    """A number of each rank, in a stage or outside of stages."""
+    """A number of each rank, inside or outside stages."""
 
     text: str
     values: Callable[[Scene], Ranks]
 
 
 def plain_features(place: Place, staged: bool) -> list[Feature]:
-    """The rank, its node, its place in the grid, the stage, and sums of these modulo a side."""
+    """Return the rank, its node, its coordinates, the stage, and their sums modulo a side."""
     made = [Feature("rank", lambda scene: scene.place.all)]
     for width in _NODE_WIDTHS:
         made += [_div(width), _mod(width)]
@@ -53,8 +53,8 @@ def plain_features(place: Place, staged: bool) -> list[Feature]:
 
 
 def group_features(traces: Sequence[Ranks]) -> list[Feature]:
-    """Groups of ranks that follow one another, by the numbers of all ranks in each trace: as many
-    ranks in each group, where two traces say so, or as many groups in all of them.
+    """Return groups of consecutive ranks, from the numbers of all ranks in each trace: groups of
+    equal width if two traces agree on it, or an equal number of groups in all traces.
     """
     starts = [np.flatnonzero(np.diff(values)) + 1 for values in traces]
     widths = [int(of[0]) for of in starts if of.size]
@@ -72,23 +72,23 @@ def _group(count: int) -> Feature:
 
 
 def edge_features(place: Place, staged: bool) -> list[Feature]:
-    """True if such a sum modulo a side is the first or the last number that it can be."""
+    """Return indicators that such a sum modulo a side is its smallest or largest value."""
     return [
         _is_edge(_sum(steps, stage, constant, steps[0][0]), steps[0][0])
         for steps, stage in _directions(place, staged)
-        # Counted from the other end, the first and the last are the same ones.
+        # Counted from the other end, the first and the last are the same.
         if steps[0][1] > 0
         for constant in _NEAR
     ]
 
 
 def indicators(place: Place, staged: bool) -> list[Feature]:
-    """The conditions of guards: 1 where they hold, else 0."""
+    """Return the conditions of guards as features: 1 where they hold, else 0."""
     return [_indicator(condition) for condition in known_conditions(place, staged)]
 
 
 def _directions(place: Place, staged: bool) -> Iterator[tuple[tuple[tuple[int, int], ...], int]]:
-    """Signs of the places in the grid, and of the stage: ((axis, sign), ...), sign of the stage."""
+    """Yield signs of the coordinates and of the stage: ((axis, sign), ...), sign of the stage."""
     sides = place.sides(len(place.grids) - 1)
     for signs in product((0, 1, -1), repeat=len(sides)):
         steps = tuple((axis, sign) for axis, sign in enumerate(signs) if sign)
@@ -113,7 +113,7 @@ def _mod(width: int) -> Feature:
 def _sum(
     steps: tuple[tuple[int, int], ...], stage: int, constant: int, modulo: int | None
 ) -> Feature:
-    """A sum of places, the stage and a constant, modulo the side of an axis where it is given."""
+    """A sum of coordinates, the stage and a constant, modulo the side of an axis if given."""
 
     def values(scene: Scene) -> Ranks:
         grid = len(scene.place.grids) - 1
@@ -144,26 +144,26 @@ def _indicator(condition: Condition) -> Feature:
 
 
 # With n points, each place has floor(n / side), and the first n mod side places have one more. A
-# program that distributes a grid of points so shows n where its numbers fall by one share from one
-# place to the next.
+# program that distributes a grid of points this way reveals n where its numbers fall by one share
+# from one place to the next.
 
-# Sizes that must show the same n: two determine it.
+# Number of sizes that must give the same n: two determine it.
 _FEWEST_SIZES = 3
-# Programs deal few kinds of points, such as those of the three directions of a box.
+# Programs distribute few different numbers of points, such as those of a box's three directions.
 _MOST_COUNTS = 4
 
 
 @dataclass(frozen=True)
 class _Fall:
-    """Where the numbers along an axis fall."""
+    """A decrease of the numbers along an axis."""
 
     side: int
     first: int  # the first place with the smaller share: n mod side
-    ratio: int  # the smaller number over the fall: the smaller share, but for a constant
+    ratio: int  # the smaller number over the fall: the smaller share, up to a constant
 
 
 def dealt_counts(nodes: Sequence[Node], places: Sequence[Place]) -> tuple[int, ...]:
-    """How many points the program deals over its axes, as the numbers of its calls show."""
+    """Infer from the numbers of its calls how many points the program distributes over its axes."""
     axes = len(places[-1].coordinates(len(places[-1].grids) - 1))
     found: dict[int, None] = {}
     for site in _sites(nodes):
@@ -177,7 +177,7 @@ def dealt_counts(nodes: Sequence[Node], places: Sequence[Place]) -> tuple[int, .
 
 
 def share_features(place: Place, counts: Collection[int]) -> list[Feature]:
-    """Shares in the axes, those without the points at both ends of the axis, and their products."""
+    """Return the shares along the axes, with or without the end points, and their products."""
     axes = len(place.sides(len(place.grids) - 1))
     shares = [
         [None, *(_share(axis, count, inner) for count in counts for inner in (False, True))]
@@ -192,7 +192,7 @@ def share_features(place: Place, counts: Collection[int]) -> list[Feature]:
 
 
 def _numbers(site: MergedCall, hole: int) -> list[Ranks]:
-    """The values of each trace in a hole; none where one is a volume that is not a whole number."""
+    """Return each trace's values in a hole; empty if one is a volume that is not a whole number."""
     seen = [of[hole] for of in site.numbers]
     if site.shape.marks[hole] != VOLUME:
         return seen
@@ -212,7 +212,7 @@ def _sites(nodes: Sequence[Node]) -> Iterator[MergedCall]:
 def _count(
     places: Sequence[Place], present: Sequence[Mask], numbers: Sequence[Ranks], axis: int
 ) -> int | None:
-    """The points that are dealt over an axis; None: the numbers are not such shares."""
+    """Return the points distributed over an axis; None if the numbers are not such shares."""
     falls: dict[int, _Fall] = {}
     even: set[int] = set()
     for place, mask, values in zip(places, present, numbers, strict=True):
@@ -229,7 +229,7 @@ def _count(
     if len(falls) < 2 or len(falls.keys() | even) < _FEWEST_SIZES:
         return None
     one, other = list(falls.values())[:2]
-    # n = side q + first at both, and the q differ as the ratios do.
+    # n = side q + first at both, and the q differ by the difference of the ratios.
     quotient = Fraction(
         other.first - one.first - one.side * (one.ratio - other.ratio), one.side - other.side
     )
@@ -238,13 +238,13 @@ def _count(
         return None
     rest = {fall.ratio - int(count) // fall.side for fall in falls.values()}
     is_same = len(rest) == 1 and all(int(count) % f.side == f.first for f in falls.values())
-    # Where only the first or the last place has another share, no other places differ.
+    # If only the first or the last place has another share, the inner places are equal.
     is_even = all(int(count) % side in (0, 1, side - 1) for side in even)
     return int(count) if is_same and is_even else None
 
 
 def _along(place: Place, mask: Mask, values: Ranks, axis: int) -> list[tuple[int, int]]:
-    """Places between the ends of an axis, and the numbers there, of one line of ranks."""
+    """Return the inner places of an axis and the numbers there, for one line of ranks."""
     coordinates = place.coordinates(len(place.grids) - 1)
     side = place.sides(len(place.grids) - 1)[axis]
     ranks = np.flatnonzero(mask)
@@ -260,7 +260,7 @@ def _along(place: Place, mask: Mask, values: Ranks, axis: int) -> list[tuple[int
 
 
 def _fall(side: int, along: Sequence[tuple[int, int]]) -> _Fall | None:
-    """Where numbers are smaller from one place on, and are equal before and behind."""
+    """Find a single decrease between two constant runs of numbers."""
     more, less = along[0][1], along[-1][1]
     first = next(place for place, value in along if value != more)
     fall = more - less

@@ -1,4 +1,4 @@
-"""Findings about a program: its parameters, and what they leave open."""
+"""Findings about a program: its parameters, and the ambiguities that remain."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from tisim.traces.extrapolation.volumes import VolumeFit
 
 T = TypeVar("T")
 
-# Functions, of several that fit, that a message names.
+# Maximum number of fitting functions named in a message.
 _SHOWN = 6
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """How one parameter was extrapolated."""
+    """The extrapolation of one parameter."""
 
-    #: The call, and where it stands.
+    #: The call and its location.
     site: str
     what: str
-    #: The function that was found.
+    #: The function found.
     text: str
-    #: How many sizes confirm it beyond those that determine it.
+    #: Number of sizes that confirm it beyond those that determine it.
     confirmed: int
 
 
@@ -31,26 +31,26 @@ class Parameter:
 class FittedVolume:
     """The volume of the computations before a call."""
 
-    #: The call, and where it stands.
+    #: The call and its location.
     site: str
     fit: VolumeFit
 
 
 @dataclass
 class Findings:
-    """Parameters, fitted volumes, and what several functions explain."""
+    """Parameters, fitted volumes, and ambiguous parameters."""
 
-    #: The number of ranks that is asked for.
+    #: The requested number of ranks.
     ranks: int
-    #: Families that are taken where several fit.
+    #: Families preferred if several fit.
     prefer: Sequence[str] = ()
     parameters: list[Parameter] = field(default_factory=list)
     volumes: list[FittedVolume] = field(default_factory=list)
     #: Parameters explained by several functions that differ at the target.
     ambiguous: list[str] = field(default_factory=list)
-    #: The loops by their paths, and their iterations in the largest trace.
+    #: The loops by path, with their iterations in the largest trace.
     loops: dict[str, int] = field(default_factory=dict)
-    #: Names in `prefer` that occur.
+    #: Names in `prefer` that match something.
     known: set[str] = field(default_factory=set)
 
     def note(self, site: str, what: str, text: str, confirmed: int) -> None:
@@ -58,7 +58,7 @@ class Findings:
         self.parameters.append(Parameter(site, what, text, confirmed))
 
     def prefers(self, *names: str) -> bool:
-        """True if what has these names is to be taken where others explain the same."""
+        """Return whether one of these names is preferred over others that fit equally."""
         asked = {name for name in names if name in self.prefer}
         self.known |= asked
         return bool(asked)
@@ -66,9 +66,9 @@ class Findings:
     def only(
         self, site: str, what: str, found: list[tuple[str, str, T]], example: str = ""
     ) -> tuple[str, T]:
-        """The one that is left of (family, text, value), by preference where there are several.
+        """Return the only one of (family, text, value), or the preferred one if there are several.
 
-        `example` names a size that tells them apart.
+        `example` names a size that distinguishes them.
         """
         preferred = [(text, value) for family, text, value in found if self.prefers(family, text)]
         if preferred:

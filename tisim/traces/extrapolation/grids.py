@@ -1,4 +1,4 @@
-"""Process grids as functions of the number of ranks, and the peers that calls name in them."""
+"""Process grids as functions of the number of ranks, and formulas for peers in them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tisim.traces.generate.pattern import process_grid
 
 Ranks = NDArray[np.int64]
-#: The sides of a grid of so many ranks, the one that runs fastest first; None: there is none.
+#: The sides of a grid for a number of ranks, fastest-running first; None if there is none.
 Sides = Callable[[int], tuple[int, ...] | None]
 _MOST_FIXED_SIDE = 64
 
@@ -42,18 +42,18 @@ def _fixed(side: int, rest: Sides, at: int, ranks: int) -> tuple[int, ...] | Non
 
 @dataclass(frozen=True)
 class Grid:
-    """A process grid for any number of ranks."""
+    """A process grid defined for any number of ranks."""
 
     #: Its name in messages.
     name: str
-    #: Its sides for a number of ranks.
+    #: Its sides for a given number of ranks.
     sides: Sides
-    #: True if one side is the same for all of them.
+    #: True if one side is the same for all numbers of ranks.
     is_fixed: bool = False
 
 
 def families(sizes: Sequence[int]) -> list[Grid]:
-    """The grids that are tried."""
+    """Return the candidate grids."""
     grids = [Grid("a line", lambda ranks: (ranks,))]
     for dimensions in (2, 3, 4):
         for reverse in (False, True):
@@ -88,9 +88,9 @@ def families(sizes: Sequence[int]) -> list[Grid]:
 
 
 def known_grids(sizes: Sequence[int], target: int) -> list[Grid]:
-    """The grids that these numbers of ranks have, one of those that are equal for all of them.
+    """Return the grids that exist for these numbers of ranks, without duplicates.
 
-    Traces say nothing of an axis along which none of them has two ranks.
+    Grids with an axis along which no trace has two ranks are left out.
     """
     known: dict[tuple[tuple[int, ...], ...], Grid] = {}
     for grid in families([*sizes, target]):
@@ -105,7 +105,7 @@ def known_grids(sizes: Sequence[int], target: int) -> list[Grid]:
 
 
 class Place:
-    """One number of ranks, and where each rank stands in the grids."""
+    """A number of ranks, and the coordinates of each rank in the grids."""
 
     def __init__(self, ranks: int, grids: Sequence[Grid]) -> None:
         self.ranks = ranks
@@ -114,13 +114,13 @@ class Place:
         self._coordinates: dict[int, list[Ranks]] = {}
 
     def sides(self, grid: int) -> tuple[int, ...]:
-        """The sides of one of the grids."""
+        """Return the sides of one of the grids."""
         sides = self.grids[grid].sides(self.ranks)
         assert sides is not None
         return sides
 
     def coordinates(self, grid: int) -> list[Ranks]:
-        """The place of each rank, by dimension of a grid."""
+        """Return the coordinate of each rank, by dimension of a grid."""
         if grid not in self._coordinates:
             made, rest = [], self.all
             for side in self.sides(grid):
@@ -130,7 +130,7 @@ class Place:
         return self._coordinates[grid]
 
     def distances(self, ranks: Ranks, others: Ranks) -> Ranks:
-        """How far others are in the last grid, as one number; negative ones are words."""
+        """Return displacements to others in the last grid, as single numbers; negatives stay."""
         grid = len(self.grids) - 1
         known = np.clip(others, 0, self.ranks - 1)
         found = np.zeros(len(ranks), dtype=np.int64)
@@ -140,22 +140,22 @@ class Place:
 
 
 # A *form* is a formula that is the same for all numbers of ranks. Each call of each class has the
-# set of forms that give its numbers; calls are the same one only if they have a form in common.
+# set of forms that give its numbers; two calls can only be the same if they share a form.
 
-# Distances in a grid, or from the last rank, that count as neighbours.
+# Maximum distance of neighbours in a grid.
 _NEAR = 2
 
 
 class PeerForm(NamedTuple):  # in sets, which compare tuples quickly
-    """A formula for a rank."""
+    """A formula for the rank of a peer."""
 
     #: The computed quantity, see `values`.
     kind: str
-    #: The numbers in it.
+    #: The constants in it.
     constants: tuple[int, ...]
 
     def values(self, place: Place, ranks: Ranks) -> Ranks:
-        """The values of the formula for these ranks."""
+        """Return the values of the formula for these ranks."""
         first = self.constants[0] if self.constants else 0
         if self.kind == "constant":
             return np.full(len(ranks), first, dtype=np.int64)
@@ -187,7 +187,7 @@ class PeerForm(NamedTuple):  # in sets, which compare tuples quickly
         return found
 
     def shown(self, place: Place) -> str:
-        """The formula as text."""
+        """Format the formula."""
         if self.kind == "neighbour":
             grid, *steps = self.constants
             return f"neighbour ({', '.join(map(str, steps))}) in {place.grids[grid].name}"
@@ -204,13 +204,13 @@ class PeerForm(NamedTuple):  # in sets, which compare tuples quickly
 
 
 def _highest_bit(ranks: Ranks) -> Ranks:
-    # Numbers below 2^53 are exact as floating-point ones, whose exponent this is.
+    # Numbers below 2^53 are exact in floating point; this is the exponent.
     bits = np.frexp(ranks)[1].astype(np.int64) - 1
     return np.where(ranks > 0, np.int64(1) << np.maximum(bits, 0), 0)
 
 
 def peer_forms(place: Place, ranks: Ranks, values: Ranks) -> frozenset[PeerForm]:
-    """All formulas that give these values for these ranks."""
+    """Return all formulas that give these values for these ranks."""
     first = int(values[0])
     if (values < 0).any():
         alone = PeerForm("constant", (first,))

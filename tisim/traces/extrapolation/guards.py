@@ -1,4 +1,4 @@
-"""Which ranks come to a part of a program: conditions on the rank and its place in a grid."""
+"""Conditions on a rank and its coordinates that decide which parts of a program it executes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import numpy as np
 from tisim.traces.extrapolation.grids import Place, Ranks
 from tisim.traces.extrapolation.nodes import Mask
 
-# Ranks and coordinates that conditions compare with.
+# Number of ranks or coordinates, from each end, that conditions compare with.
 _FEW = 8
-# Conditions that must all hold.
+# Maximum number of conditions in a conjunction.
 _MOST_CONDITIONS = 4
 
 
-#: Compares two numbers, or a number of each rank with one.
+#: Compares two numbers, or each rank's number with one.
 Comparison = Callable[..., Mask]
 _COMPARISONS: dict[str, Comparison] = {
     "=": np.equal,
@@ -31,11 +31,11 @@ _COMPARISONS: dict[str, Comparison] = {
 
 @dataclass(frozen=True)
 class Scene:
-    """Ranks of one number of ranks, in one stage of a loop whose stages differ."""
+    """A number of ranks, in one stage of a loop whose stages differ."""
 
     #: The number of ranks.
     place: Place
-    #: The number of the stage, from 0; None outside of such loops.
+    #: The number of the stage, from 0; None outside such loops.
     stage: int | None = None
 
 
@@ -49,7 +49,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Guard:
-    """Conditions that must all hold."""
+    """A conjunction of conditions."""
 
     conditions: tuple[Condition, ...]
 
@@ -59,7 +59,7 @@ class Guard:
         return " and ".join(c.text for c in self.conditions) or "all ranks"
 
     def holds(self, scene: Scene) -> Mask:
-        """For which ranks it holds."""
+        """Return the mask of ranks for which it holds."""
         mask = np.ones(scene.place.ranks, dtype=np.bool_)
         for condition in self.conditions:
             mask &= condition.holds(scene)
@@ -69,7 +69,7 @@ class Guard:
 def _compared(
     name: str, of: Callable[[Scene], Ranks], end: Callable[[Scene], int]
 ) -> Iterator[Condition]:
-    """Conditions on a number of each rank, from 0, that ends before another one."""
+    """Yield conditions on a number of each rank, from 0 to below an end."""
 
     def against(compare: Comparison, number: int) -> Callable[[Scene], Mask]:
         return lambda scene: compare(of(scene), number)
@@ -117,7 +117,7 @@ def _stage_conditions() -> list[Condition]:
 
 
 def known_conditions(place: Place, staged: bool) -> list[Condition]:
-    """The conditions that guards are made of."""
+    """Return the conditions that guards consist of."""
     made = [*_compared("rank", lambda s: s.place.all, lambda s: s.place.ranks)]
     for grid in range(len(place.grids)):
         made += _grid_conditions(place, grid)
@@ -125,7 +125,7 @@ def known_conditions(place: Place, staged: bool) -> list[Condition]:
 
 
 def _grid_conditions(place: Place, grid: int) -> Iterator[Condition]:
-    """Conditions on the place in a grid; a line has none."""
+    """Yield conditions on the coordinates in a grid; none for a line."""
     name, dimensions = place.grids[grid].name, len(place.sides(grid))
 
     def coordinate(axis: int) -> Callable[[Scene], Ranks]:
@@ -148,7 +148,7 @@ def _grid_conditions(place: Place, grid: int) -> Iterator[Condition]:
 
 
 class Evidence:
-    """Finds the guards that explain what ranks did, and what each says of the target."""
+    """Finds the guards that explain the observed ranks, and their masks at the target."""
 
     def __init__(self, scenes: Sequence[Scene], targets: Sequence[Scene]) -> None:
         self._targets = targets
@@ -158,13 +158,13 @@ class Evidence:
         self._at_target: dict[str, bytes] = {}
 
     def guards(self, domain: Sequence[Mask], seen: Sequence[Mask]) -> Iterator[list[Guard]]:
-        """Yield guards that hold for the ranks seen and no others of the domain: those of no
-        condition, of one, of two and so on; one of each that say the same of the target.
+        """Yield guards that hold for the ranks seen and no others of the domain: those with no
+        condition, with one, with two and so on; one of each set that agrees at the target.
         """
         among, wanted = _bits(domain), _bits(seen)
         if among == wanted:
             yield [Guard(())]
-        # A condition of a conjunction holds wherever the whole does.
+        # Each condition of a conjunction holds wherever the conjunction does.
         able: dict[tuple[int, bytes], Condition] = {}
         for held, condition in self._all:
             if held & wanted == wanted and held & among != among:
@@ -187,22 +187,22 @@ def _bits(masks: Sequence[Mask]) -> int:
 
 
 def _conjunctions(held: Sequence[int], among: int, wanted: int, count: int) -> list[list[int]]:
-    """The conditions, so many by their numbers, that hold together for those wanted alone.
+    """Return the sets of `count` conditions that together hold for exactly the wanted ranks.
 
-    No fewer conditions do, so that each of them excludes ranks that none of the others does. `held`
-    has for each condition the ranks of the domain for which it holds: all that are wanted, and
+    No smaller set does, so each condition excludes ranks that none of the others excludes. `held`
+    has for each condition the ranks of the domain for which it holds: all wanted ones, and
     others.
     """
     found: set[tuple[int, ...]] = set()
 
     def exclude(left: int, able: Sequence[int], chosen: tuple[int, ...]) -> None:
-        """Conditions that also exclude the ranks that are left."""
+        """Add conditions that also exclude the remaining ranks."""
         if len(chosen) == count - 1:
             found.update(
                 tuple(sorted((*chosen, number))) for number in able if not held[number] & left
             )
             return
-        # One of them must exclude the first of these ranks, and one the last.
+        # One condition must exclude the first of these ranks, and one the last.
         ends = (left & -left, 1 << (left.bit_length() - 1))
         ways = [[number for number in able if not held[number] & end] for end in ends]
         for number in min(ways, key=len):

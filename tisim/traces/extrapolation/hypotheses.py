@@ -1,8 +1,8 @@
-"""Which process grid a program runs on: the simplest one that explains all of it.
+"""Search for the process grid of a program: the simplest one that explains all of it.
 
-A line explains rings, trees and butterflies. Only what a line does not explain is tried on grids of
-two dimensions, then of three and of four. Grids of equal dimensions that explain everything must
-agree at the target.
+A line explains rings, trees and butterflies. Only if a line fails are grids of two dimensions
+tried, then of three and of four. Grids of equal dimension that explain everything must agree at
+the target.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tisim.traces.extrapolation.volumes import FEWEST_SIZES
 
 @dataclass(frozen=True)
 class Explanation:
-    """A program at the target, and how it was found."""
+    """A program at the target, and its derivation."""
 
     grid: Grid
     program: list[TargetNode]
@@ -43,9 +43,9 @@ def explain(
     scaling: str,
     iterations: Mapping[str, int],
 ) -> Explanation:
-    """Find the program at the target. Loops in `iterations`, by their paths, are repeated so often,
-    whatever the traces say. Raises InputError when no grid explains everything, or several that
-    differ do.
+    """Find the program at the target. Loops in `iterations`, by path, are repeated that often,
+    regardless of the traces. Raises InputError when no grid explains everything, or several do
+    that differ.
     """
     line, *grids = known_grids(sizes, target)
     by_dimensions: dict[int, list[Grid]] = {}

@@ -1,6 +1,6 @@
-"""Kinds of calls: all that tells whether two calls of the merged program are the same one.
+"""Kinds of calls: everything that decides whether two calls of the merged program are the same.
 
-A program has few kinds of calls, and merging compares and joins the same ones again and again. So
+A program has few kinds of calls, and merging compares and joins the same ones repeatedly. So
 equal kinds are one object, and pairs of them are compared once.
 """
 
@@ -15,15 +15,15 @@ from tisim.traces.extrapolation.grids import PeerForm
 from tisim.traces.extrapolation.shapes import Numbers, Shape
 
 T = TypeVar("T")
-#: Formulas for ranks that hold so far.
+#: Formulas for ranks that still hold.
 Forms = frozenset[PeerForm]
 # The score of a pair of equal calls, and the deduction for each number that differs between traces.
-# Numbers that differ within a trace are of different calls.
+# Numbers that differ within a trace belong to different calls.
 _SAME_CALL = 8
 _OTHER_NUMBER = 2
-# The deduction when ranks that calls name need another formula than each call alone.
+# The deduction when two calls share fewer formulas for a rank than each call has alone.
 _FEWER_FORMS = 3
-# Above all ranks.
+# Greater than all ranks.
 _NO_RANK = 1 << 62
 
 
@@ -31,14 +31,14 @@ _NO_RANK = 1 << 62
 class Peers:
     """The ranks that a call names."""
 
-    #: By hole that takes a rank, the formulas that hold so far; below 0, by hole of the calls that
-    #: started the requests that it names.
+    #: By hole that takes a rank, the formulas that still hold; negative keys stand for holes of the
+    #: calls that started the requests that it names.
     forms: Mapping[int, Forms]
 
 
 @dataclass(eq=False)
 class Plain:
-    """The other numbers of a call."""
+    """The numbers of a call other than ranks."""
 
     #: The holes whose numbers differ between ranks of one class.
     varying: frozenset[int]
@@ -46,12 +46,12 @@ class Plain:
     leaders: Mapping[int, int]
     #: The number of the first rank, by hole and by trace.
     firsts: Mapping[int, Mapping[int, int]]
-    #: The least and the largest number, by hole.
+    #: The minimum and maximum number, by hole.
     ranges: Mapping[int, tuple[int, int]]
 
     @cached_property
     def constants(self) -> dict[int, tuple[int, ...]]:
-        """Its numbers, by trace that has the call, where none of them differ."""
+        """Its numbers by trace that contains the call, if none of them vary."""
         if self.varying:
             return {}
         return {size: tuple(of[size] for of in self.firsts.values()) for size in self.leaders}
@@ -59,7 +59,7 @@ class Plain:
 
 @dataclass(eq=False)
 class CallKind:
-    """The parts of a call to compare."""
+    """The parts of a call that are compared."""
 
     shape: Shape
     peers: Peers
@@ -72,9 +72,9 @@ class Kinds:
     def __init__(self) -> None:
         # Shapes, formulas and kinds equal to earlier ones are the same object.
         self._known: dict[Hashable, object] = {}
-        #: The kind of a call that is two calls of one shape.
+        #: Joins two calls of one shape into one kind.
         self.joined: Callable[[CallKind, CallKind], CallKind] = cache(self._joined)
-        #: The score of two calls of one shape as the same one; 0 for different ones.
+        #: Scores two calls of one shape as the same call; 0 if they differ.
         self.similarity: Callable[[CallKind, CallKind], int] = cache(self._similarity)
         self._fewer_forms: Callable[[Peers, Peers], int | None] = cache(_fewer_forms)
         self._other_numbers: Callable[[Plain, Plain], int | None] = cache(_other_numbers)
@@ -87,8 +87,8 @@ class Kinds:
         forms: Mapping[int, Forms],
         numbers: Mapping[int, Numbers],
     ) -> CallKind:
-        """The kind of a call of one class. `leader` is the trace and the first rank of the class;
-        `numbers` has, of each hole that takes no rank, the number of each rank.
+        """Return the kind of a call of one class. `leader` is the trace and the first rank of the
+        class; `numbers` has, for each hole that takes no rank, the number of each rank.
         """
         size, rank = leader
         plain = Plain(
@@ -100,7 +100,7 @@ class Kinds:
         return self._kind(self._one(shape, shape), forms, plain)
 
     def alike(self, left: CallKind, right: CallKind) -> bool:
-        """True if they are of one shape, and their ranks have a formula in common."""
+        """Return whether they have the same shape and share a formula for their ranks."""
         return left.shape is right.shape and self._fewer_forms(left.peers, right.peers) is not None
 
     def _joined(self, left: CallKind, right: CallKind) -> CallKind:
@@ -122,13 +122,13 @@ class Kinds:
         return self._one(key, CallKind(*key))
 
     def _one(self, key: Hashable, made: T) -> T:
-        """What was made of an equal key before, or this."""
+        """Return the object registered under an equal key, or register this one."""
         return cast("T", self._known.setdefault(key, made))
 
 
 def _join(left: Plain, right: Plain) -> Plain:
     sizes = sorted(left.leaders.keys() | right.leaders.keys())
-    # By trace, the one that the first of all ranks has.
+    # For each trace, the side with the lowest rank.
     first_is = {
         size: min((left, right), key=lambda p: p.leaders.get(size, _NO_RANK)) for size in sizes
     }
@@ -147,7 +147,7 @@ def _join(left: Plain, right: Plain) -> Plain:
 
 
 def _fewer_forms(left: Peers, right: Peers) -> int | None:
-    """The deduction for formulas that do not hold for both; None: none holds for both."""
+    """Return the deduction for formulas that do not hold for both; None if no formula does."""
     less = 0
     for hole, known in left.forms.items():
         common = known & right.forms[hole]
@@ -159,7 +159,7 @@ def _fewer_forms(left: Peers, right: Peers) -> int | None:
 
 
 def _other_numbers(left: Plain, right: Plain) -> int | None:
-    """The deduction for other numbers; None: they are of different calls."""
+    """Return the deduction for differing numbers; None if the calls must be different."""
     mine, theirs = left.constants, right.constants
     if any(mine[size] != theirs[size] for size in mine.keys() & theirs.keys()):
         return None

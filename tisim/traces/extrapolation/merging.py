@@ -1,4 +1,4 @@
-"""Which calls of several classes of ranks are the same ones."""
+"""Alignment of the calls of several classes of ranks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tisim.traces.extrapolation.nodes import Loop, MergedCall, Node
 from tisim.traces.extrapolation.recorded import ClassProgram
 from tisim.traces.extrapolation.shapes import Shape
 
-# Among equal ways to lay programs beside each other, the one along calls that many ranks make.
+# Among alignments of equal score, the one along calls that many ranks make is preferred.
 _SCALE = 1_000
 #: Scores of pairs of two sequences of nodes, by row and column.
 Pairs = NDArray[np.int64]
@@ -23,16 +23,16 @@ Pairs = NDArray[np.int64]
 
 @dataclass(eq=False)
 class _Content:
-    """Content of a sequence: for each node its kind or its repeated sequence, and its support.
+    """Content of a sequence: each node's kind or repeated sequence, and its support.
 
-    Equal contents are one object, so that they are compared quickly.
+    Equal contents are one object, for fast comparison.
     """
 
     nodes: tuple[tuple[CallKind | _Content, int], ...]
 
     @cached_property
     def places(self) -> dict[Shape | None, dict[CallKind | _Content, list[int]]]:
-        """The places in it, by the shape of a call (None: it is a loop) and by what tells it."""
+        """Its places, by shape of a call (None for a loop) and by kind or content."""
         found: dict[Shape | None, dict[CallKind | _Content, list[int]]] = {}
         for place, (known, _) in enumerate(self.nodes):
             found.setdefault(_shape(known), {}).setdefault(known, []).append(place)
@@ -44,9 +44,9 @@ def _shape(known: CallKind | _Content) -> Shape | None:
 
 
 class PairScores:
-    """Scores of pairs of nodes taken as the same ones.
+    """Scores for aligning pairs of nodes.
 
-    Nodes of equal content are equally similar to others, so that each pair is compared once.
+    Nodes of equal content have equal scores, so each pair of contents is compared once.
     """
 
     def __init__(self, kinds: Kinds) -> None:
@@ -55,21 +55,21 @@ class PairScores:
         self._body = cache(lambda loop, supported: self._content(loop.body, supported))
         self._row = cache(self._scores_of)
         self._similarity = cache(self._similarity_of)
-        # Loops of a program are alike, so that the same similarities are often seen.
+        # Loops of a program resemble one another, so the same similarities recur.
         self._sum = cache(_sum_of_best)
 
     def pairs(self, left: Sequence[Node], right: Sequence[Node]) -> list[tuple[int, int]]:
-        """Which nodes of two sequences are the same ones."""
+        """Return the aligned pairs of nodes of two sequences."""
         return best(self._scores(self._content(left, True), self._content(right, False)))
 
     def _scores(self, left: _Content, right: _Content) -> Pairs:
-        """The score of each pair of nodes."""
+        """Return the score of each pair of nodes."""
         rows = [self._row(mine, support, right) for mine, support in left.nodes]
         made: Pairs = np.array(rows, dtype=np.int64)
         return made.reshape(len(left.nodes), len(right.nodes))
 
     def _scores_of(self, mine: CallKind | _Content, support: int, right: _Content) -> Pairs:
-        """The scores of a node taken as each of a sequence."""
+        """Return the scores of a node against each node of a sequence."""
         row = np.zeros(len(right.nodes), dtype=np.int64)
         for theirs, places in right.places.get(_shape(mine), {}).items():
             if similarity := self._similarity(mine, theirs):
@@ -85,12 +85,12 @@ class PairScores:
         return self._sum(scores.shape, scores.tobytes())
 
     def _content(self, nodes: Sequence[Node], supported: bool) -> _Content:
-        """The contents of a sequence, with how many ranks make it or without."""
+        """Return the content of a sequence, with or without the support of its nodes."""
         inside: list[tuple[CallKind | _Content, int]] = []
         for node in nodes:
             assert isinstance(node, (MergedCall, Loop))
             known = self._body(node, supported) if isinstance(node, Loop) else node.kind
-            # How many ranks make it, as far as that chooses among equal ways.
+            # Support is capped: it only decides between alignments of equal score.
             inside.append((known, min(node.support, _SCALE // 10) if supported else 0))
         return self._contents.setdefault(tuple(inside), _Content(tuple(inside)))
 
@@ -101,7 +101,7 @@ def _sum_of_best(shape: tuple[int, int], scores: bytes) -> int:
 
 
 def best(similarity: Pairs) -> list[tuple[int, int]]:
-    """The pairs in order, of rows and columns, whose similarities have the largest sum."""
+    """Return the ordered pairs of rows and columns with the largest total similarity."""
     height, width = similarity.shape
     most = np.zeros((height + 1, width + 1), dtype=np.int64)
     has_any = np.asarray(similarity.any(axis=1))
@@ -109,9 +109,9 @@ def best(similarity: Pairs) -> list[tuple[int, int]]:
         if not has_any[i]:
             most[i] = most[i + 1]
             continue
-        # Pairing nodes without similarity is no better than leaving them out.
+        # Pairing nodes without similarity is no better than skipping them.
         either = np.maximum(similarity[i] + most[i + 1, 1:], most[i + 1, :-1])
-        # The most of a row from each column on.
+        # Running maximum from each column to the end.
         most[i, :-1] = np.maximum.accumulate(either[::-1])[::-1]
     pairs = []
     i = j = 0
@@ -128,22 +128,22 @@ def best(similarity: Pairs) -> list[tuple[int, int]]:
 
 # Corners of a grid of four dimensions.
 _FEW_RANKS = 16
-# A class of ranks is taken apart into at most so many.
+# Maximum number of parts that a class of ranks is split into.
 _MOST_PARTS = 128
 #: A hole of a call in one of the traces.
 _Hole = tuple[int, Shape, int]
 
 
 def parted(classes: Sequence[ClassProgram], places: Sequence[Place]) -> list[ClassProgram]:
-    """The same classes, those taken apart whose ranks name others at different distances."""
+    """Split the classes whose ranks name peers at different distances."""
     settled = _settled(classes, places)
     return [part for made in classes for part in _parted(made, places[made.size], settled)]
 
 
 def _settled(classes: Sequence[ClassProgram], places: Sequence[Place]) -> set[_Hole]:
-    """Where all ranks of a trace make a call and name the same rank, such as a root.
+    """Return the holes in which all ranks of a trace name the same rank, such as a root.
 
-    That rank is at another distance of each of them, which says nothing of their places.
+    That rank is at a different distance from each of them, which does not characterise them.
     """
     named: dict[_Hole, set[int]] = {}
     makers: dict[tuple[int, Shape], set[int]] = {}
@@ -163,10 +163,10 @@ def _settled(classes: Sequence[ClassProgram], places: Sequence[Place]) -> set[_H
 
 
 def _parted(made: ClassProgram, place: Place, settled: Container[_Hole]) -> list[ClassProgram]:
-    """Parts of a class, each of ranks that name others in one way.
+    """Split a class into parts whose ranks name peers in the same way.
 
-    Those that name ranks at other distances in the grid are parts of their own. A formula that
-    gives the ranks that many name makes that needless; that of the few in corners is an accident.
+    Ranks that name peers at other distances in the grid form separate parts. A formula for the
+    peers of many ranks makes that unnecessary; for the few ranks in corners it is coincidence.
     """
     groups = np.zeros(len(made.ranks), dtype=np.int64)
     seen: set[bytes] = set()

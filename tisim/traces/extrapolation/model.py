@@ -1,4 +1,4 @@
-"""The merged program at the target: guards, peers and numbers, each fitted exactly."""
+"""Evaluation of the merged program at the target: guards, peers and numbers, fitted exactly."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from tisim.traces.extrapolation.shapes import Numbers
 from tisim.traces.extrapolation.target import TargetCall, TargetLoop, TargetNode
 from tisim.traces.extrapolation.volumes import FEWEST_SIZES, fit_volumes
 
-# Numbers of ranks that a call must have been seen at.
+# Minimum number of sizes that must contain a call.
 _FEWEST_WITH_CALL = 2
 
 
 class _StageVolume(NamedTuple):
-    """The volume of a call in a stage, and what messages call it."""
+    """The volume of a call in a stage, and its name in messages."""
 
     name: str
     value: int
@@ -41,19 +41,19 @@ class _StageVolume(NamedTuple):
 
 @dataclass
 class Model:
-    """Fits the merged program and says what it is at the target."""
+    """Fits the merged program and evaluates it at the target."""
 
     #: The numbers of ranks of the traces.
     places: Sequence[Place]
-    #: The number of ranks that is asked for.
+    #: The requested number of ranks.
     target: Place
-    #: Families that are taken where several fit.
+    #: Families preferred if several fit.
     prefer: Sequence[str] = ()
-    #: How volumes scale: ``strong``, ``weak`` or ``auto``.
+    #: Scaling of volumes: ``strong``, ``weak`` or ``auto``.
     scaling: str = "auto"
     #: Functions a t that explain numbers of the program.
     slopes: frozenset[Slope] = frozenset()
-    #: How often loops are repeated, by their paths, whatever the traces say.
+    #: Iterations of loops, by path, that override those of the traces.
     iterations: Mapping[str, int] = field(default_factory=dict)
     findings: Findings = field(init=False)
     numbers: NumberFitter = field(init=False)
@@ -65,7 +65,7 @@ class Model:
         self._sizes = [place.ranks for place in self.places]
 
     def program(self, nodes: Sequence[Node]) -> list[TargetNode]:
-        """The whole program at the target."""
+        """Return the whole program at the target."""
         self.numbers.dealt = dealt_counts(nodes, self.places)
         everyone = [np.ones(place.ranks, dtype=np.bool_) for place in self.places]
         return self._program(nodes, everyone, np.ones(self.target.ranks, dtype=np.bool_), "")
@@ -130,7 +130,7 @@ class Model:
         seen: Sequence[Mask],
         among: Mask,
     ) -> Mask | None:
-        """Which ranks come to a part in all scenes; None when no guard explains what was seen."""
+        """Return the ranks that reach a part in each scene; None if no guard explains them."""
         for level in evidence.guards(domain, seen):
             if not level:
                 continue
@@ -146,7 +146,7 @@ class Model:
         return None
 
     def _stages(self, stages: Stages, domain: list[Mask], among: Mask, at: str) -> list[TargetNode]:
-        """The stages at the target, call by call."""
+        """Return the stages at the target, call by call."""
         count = self.numbers.by_size(f"stages {at}", "their number", self._sizes, stages.counts)
         if not count:
             return []
@@ -179,9 +179,9 @@ class Model:
     def _stage_volumes(
         self, name: str, stages: Stages, sites: Sequence[MergedCall], count: int
     ) -> list[_StageVolume]:
-        """The volume of a call in each stage.
+        """Return the volume of a call in each stage.
 
-        What is computed before all stages is not a volume of each of them.
+        Computation before the first stage is separate: it does not recur in each stage.
         """
         made, later = [], []
         for known in stages.counts:
@@ -205,8 +205,8 @@ class Model:
         present: Sequence[Mask],
         targets: Sequence[Scene],
     ) -> list[list[Numbers]]:
-        """The numbers of a call in each stage at the target, by hole. `sites` has the call in each
-        stage, and `stages` the stages of each trace; None stands for a call outside of stages.
+        """Return the numbers of a call in each stage at the target, by hole. `sites` has the call
+        in each stage, and `stages` the stages of each trace; None stands for a call outside stages.
         """
         shape = sites[0].shape
         by_hole: list[list[Numbers]] = []
@@ -287,7 +287,7 @@ class Model:
     def _volume(
         self, name: str, sites: Sequence[Sequence[MergedCall]], fewest: int = FEWEST_SIZES
     ) -> int:
-        """The mean over the ranks and the sites that each trace has, fitted over the sizes."""
+        """Fit the mean over ranks and sites of each trace over the sizes."""
         means = []
         for size, place in enumerate(self.places):
             volumes = [site.volumes[size][site.present[size]] for site in sites[size]]

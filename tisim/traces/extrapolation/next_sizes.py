@@ -1,4 +1,4 @@
-"""Which numbers of ranks to record where those at hand leave something open."""
+"""Suggestions of further numbers of ranks to record, to resolve ambiguities."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from tisim.traces.extrapolation.grids import Grid, families
 from tisim.traces.extrapolation.volumes import FEWEST_SIZES
 from tisim.traces.generate.pattern import process_grid
 
-# Without a target, a further size is at most so many times the largest recorded one.
+# Without a target, maximum ratio of a suggested size to the largest recorded one.
 _FARTHEST = 4
-# A grid of which each side has so many ranks has one with neighbours on all sides.
+# Minimum side of a grid in which some rank has neighbours on all sides.
 _INNER_SIDE = 3
-# Grids of more dimensions get no sentence before the program is known.
+# Maximum dimensions of grids reported before the program is known.
 _USUAL_DIMENSIONS = 3
 
 
 def further_sizes(sizes: Sequence[int], target: int | None = None) -> Iterator[int]:
-    """Numbers of ranks like the recorded ones, below the target: from the largest recorded one on,
-    then those between.
+    """Yield numbers of ranks like the recorded ones, below the target: first those above the
+    largest recorded one, then those below it.
 
-    They are powers of two, squares or cubes where all recorded ones are, and else multiples of what
-    divides all of these.
+    They are powers of two, squares or cubes if all recorded sizes are, and otherwise multiples of
+    their greatest common divisor.
     """
     most = _FARTHEST * max(sizes) if target is None else target - 1
     found = takewhile(lambda size: size <= most, map(_kind(sizes), count(1)))
@@ -35,7 +35,7 @@ def further_sizes(sizes: Sequence[int], target: int | None = None) -> Iterator[i
 
 
 def _kind(sizes: Sequence[int]) -> Callable[[int], int]:
-    """The kinds of numbers that the sizes are, by their place."""
+    """Return the sequence of numbers to which the sizes belong, as a function of the index."""
     for kind in (lambda n: 1 << n, lambda n: n**2, lambda n: n**3):
         if all(_is_of(kind, size) for size in sizes):
             return kind
@@ -49,7 +49,7 @@ def _is_of(kind: Callable[[int], int], size: int) -> bool:
 def decisive_size(
     sizes: Sequence[int], target: int, explanations: Sequence[Callable[[int], object]]
 ) -> int | None:
-    """A number of ranks where all explanations give a value, and no two the same."""
+    """Return a number of ranks for which all explanations give distinct values."""
     for size in further_sizes(sizes, target):
         values = [explanation(size) for explanation in explanations]
         if None not in values and len(set(values)) == len(values):
@@ -58,14 +58,14 @@ def decisive_size(
 
 
 def such_as(size: int | None) -> str:
-    """The example in a message, if there is one."""
+    """Format the example for a message; empty if None."""
     return "" if size is None else f", such as {size:,} ranks"
 
 
 def too_small(sizes: Sequence[int], target: int, dimensions: int) -> str:
-    """Sizes to record where a grid has sizes without a rank that has neighbours on all sides.
+    """Return a sentence with sizes to record if some are too small to have inner ranks in a grid.
 
-    Empty if there are none, or the target is too small for others.
+    Inner ranks have neighbours on all sides. Empty if no size is too small, or the target is.
     """
     small = [size for size in sizes if not _has_inner(size, dimensions)]
     for kind in (_kind(sizes), partial(mul, math.gcd(*sizes))):
@@ -85,9 +85,9 @@ def _has_inner(size: int, dimensions: int) -> bool:
 
 
 def undecided_grids(sizes: Sequence[int], target: int) -> list[str]:
-    """Questions that the recorded sizes leave open for any program on a grid.
+    """Return sentences on questions that the sizes leave open for any program on a grid.
 
-    That they are too small, or grids that only differ at the target; sentences.
+    Either sizes are too small, or grids differ only at the target.
     """
     alike: dict[tuple[object, ...], dict[tuple[int, ...], Grid]] = {}
     for grid in families([*sizes, target]):

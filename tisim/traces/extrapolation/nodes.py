@@ -21,12 +21,12 @@ Mask = NDArray[np.bool_]
 class CallOf(NamedTuple):
     """A call of one class of ranks."""
 
-    #: Which of the traces it is of.
+    #: Index of its trace.
     size: int
     ranks: Numbers
-    #: For each hole the number of each of them.
+    #: For each hole, the number of each rank.
     numbers: tuple[Numbers, ...]
-    #: The mean computation of each before it; where that is fitted.
+    #: Mean computation of each rank before the call, if volumes are fitted.
     volumes: NDArray[np.float64] | None
 
 
@@ -35,7 +35,7 @@ class MergedCall:
     """A call of the merged program."""
 
     kind: CallKind
-    #: The same call of each class that makes it.
+    #: The call in each class that makes it.
     calls: tuple[CallOf, ...]
     #: The numbers of ranks of the traces.
     sizes: Sequence[int]
@@ -52,12 +52,12 @@ class MergedCall:
 
     @property
     def varying(self) -> frozenset[int]:
-        """The holes, but those that take ranks, whose numbers differ within a class."""
+        """The holes, except those that take ranks, whose numbers vary within a class."""
         return self.kind.plain.varying
 
     @cached_property
     def support(self) -> int:
-        """How many ranks of all traces make it."""
+        """Number of ranks of all traces that make it."""
         return sum(len(call.ranks) for call in self.calls)
 
     @cached_property
@@ -67,7 +67,7 @@ class MergedCall:
 
     @cached_property
     def made(self) -> list[bool]:
-        """For each trace, true if one of its ranks makes it."""
+        """Whether any rank makes it, by trace."""
         return [bool(present.any()) for present in self.present]
 
     @cached_property
@@ -82,7 +82,7 @@ class MergedCall:
 
     @cached_property
     def volumes(self) -> list[NDArray[np.float64]]:
-        """The mean computation of each rank before the call, by trace."""
+        """Mean computation of each rank before the call, by trace."""
         made = [np.zeros(ranks) for ranks in self.sizes]
         for call in self.calls:
             if call.volumes is not None:
@@ -91,7 +91,7 @@ class MergedCall:
 
 
 class LoopOf(NamedTuple):
-    """A loop of one class of ranks: the trace, the ranks, and how many iterations they make."""
+    """A loop of one class of ranks: the trace, the ranks, and their number of iterations."""
 
     size: int
     ranks: Numbers
@@ -102,19 +102,19 @@ class LoopOf(NamedTuple):
 class Loop:
     """A loop of the merged program."""
 
-    #: The same loop of each class that comes to it.
+    #: The loop in each class that reaches it.
     loops: tuple[LoopOf, ...]
     sizes: Sequence[int]
     body: list[Node]
 
     @cached_property
     def support(self) -> int:
-        """How many ranks of all traces come to it."""
+        """Number of ranks of all traces that reach it."""
         return sum(len(loop.ranks) for loop in self.loops)
 
     @cached_property
     def present(self) -> list[Mask]:
-        """The ranks that come to it, by trace."""
+        """The ranks that reach it, by trace."""
         return _present(self.sizes, self.loops)
 
     @cached_property
@@ -135,18 +135,18 @@ def _present(sizes: Sequence[int], classes: Iterable[CallOf | LoopOf]) -> list[M
 
 @dataclass(frozen=True, order=True)
 class StagedForm:
-    """A formula for a rank that depends on the stage, or does not."""
+    """A formula for a rank that may depend on the stage."""
 
     #: As in `PeerForm`; the distance has this sign.
     kind: str
     sign: int = 1
-    #: True if the distance is 2^stage, and not stage + 1.
+    #: True if the distance is 2^stage rather than stage + 1.
     doubles: bool = True
-    #: The formula of all stages, where it does not depend on them.
+    #: The formula of all stages, if it does not depend on the stage.
     fixed: PeerForm | None = None
 
     def at(self, stage: int) -> PeerForm:
-        """The formula in a stage."""
+        """Return the formula in a stage."""
         if self.fixed is not None:
             return self.fixed
         return PeerForm(self.kind, (self.sign * (1 << stage if self.doubles else stage + 1),))
@@ -158,7 +158,7 @@ class Stages:
 
     #: The calls of each stage of the largest trace, from stage 0.
     sites: list[list[MergedCall]]
-    #: How many stages each trace has.
+    #: Number of stages in each trace.
     counts: list[int]
     #: True if the last stage comes first.
     falls: bool
@@ -170,16 +170,16 @@ Node = MergedCall | Loop | Stages
 
 
 def described(node: MergedCall | Loop, at: str) -> str:
-    """A part of the program as messages call it: what it is, and its path."""
+    """Describe a part of the program for messages: what it is, and its path."""
     if isinstance(node, Loop):
         return f"loop {at}".rstrip()
     return f"{f'call {at}'.rstrip()} ({node.shape.shown()})"
 
 
-# In stage k a rank talks to the ranks at the distance 2^k, or k + 1. The merged program has the
-# calls of each stage one after the other, and their number depends on the number of ranks.
+# In stage k a rank communicates with the ranks at distance 2^k, or k + 1. The merged program has
+# the calls of each stage one after the other; the number of stages depends on the number of ranks.
 
-# Calls of a stage, and stages of the largest trace that show what follows from their numbers.
+# Maximum number of calls in a stage, and minimum number of stages in the largest trace.
 _MOST_CALLS = 12
 _FEWEST_STAGES = 2
 _FORMS = tuple(
@@ -191,14 +191,14 @@ _FORMS = tuple(
 
 
 def staged(nodes: Sequence[Node]) -> list[Node]:
-    """The program with its stages found."""
+    """Return the program with its stages identified."""
     made: list[Node] = []
     rest = list(nodes)
     while rest:
         node = rest[0]
         if isinstance(node, Loop):
             before, loop, rest = _turned(node, rest[1:])
-            # The calls that are now before the loop may end the stages that it follows.
+            # The calls moved before the loop may complete the stages that precede it.
             if before:
                 made = staged([*made, *before])
             made.append(loop)
@@ -213,9 +213,9 @@ def staged(nodes: Sequence[Node]) -> list[Node]:
 
 
 def _turned(loop: Loop, rest: list[Node]) -> tuple[list[Node], Loop, list[Node]]:
-    """A loop that begins where most stages are found: what is before it, it, and what is behind.
+    """Rotate a loop to the start with the most stages; return what precedes it, it, and the rest.
 
-    Loops begin as early as they can, which may be within a stage.
+    Loops begin as early as they can, which may be inside a stage.
     """
     most = 0
     while most < min(len(rest), len(loop.body) - 1) and _same(loop.body[most], rest[most]):
@@ -233,7 +233,7 @@ def _nodes(nodes: Sequence[Node]) -> int:
 
 
 def _same(one: Node, other: Node) -> bool:
-    """True if two calls are made by the same ranks with the same numbers."""
+    """Return whether the same ranks make two calls with the same numbers."""
     if (
         not isinstance(one, MergedCall)
         or not isinstance(other, MergedCall)
@@ -251,7 +251,7 @@ def _same(one: Node, other: Node) -> bool:
 
 
 def _stages_at(nodes: Sequence[Node], start: int) -> Stages | None:
-    """The stages that begin at a call, as many as can be."""
+    """Return the longest sequence of stages that begins at a call."""
     best: Stages | None = None
     for length in range(1, _MOST_CALLS + 1):
         windows = _windows(nodes, start, length)
@@ -270,7 +270,7 @@ def _stages_at(nodes: Sequence[Node], start: int) -> Stages | None:
 
 
 def _windows(nodes: Sequence[Node], start: int, length: int) -> list[list[MergedCall]]:
-    """Groups of calls in a row with the same texts as the first ones."""
+    """Return consecutive groups of calls with the same texts as the first group."""
     windows: list[list[MergedCall]] = []
     for first in range(start, len(nodes) - length + 1, length):
         window = [node for node in nodes[first : first + length] if isinstance(node, MergedCall)]
@@ -306,7 +306,7 @@ def _fitted(windows: Sequence[list[MergedCall]], falls: bool, counts: list[int])
 
 
 class _Made:
-    """Which traces make which groups of calls, the first so many of them looked at together."""
+    """Which traces contain which groups of calls, for any number of leading groups."""
 
     def __init__(self, windows: Sequence[list[MergedCall]]) -> None:
         made = np.array([[call.made for call in window] for window in windows], dtype=np.bool_)
@@ -314,11 +314,11 @@ class _Made:
         mixed: Mask = np.asarray((made.any(axis=1) != whole).any(axis=1))
         begins, ends = whole[1:] & ~whole[:-1], whole[:-1] & ~whole[1:]
         self._sums = whole.cumsum(axis=0)
-        # How many groups may be stages at most: a trace has the first ones, or the last ones.
+        # Maximum number of groups that may be stages: a trace has the first ones, or the last ones.
         self._most = [_until(mixed, change) for change in (begins, ends)]
 
     def counts(self, count: int, falls: bool) -> list[int] | None:
-        """How many of the first `count` groups each trace makes; None if they are not stages."""
+        """Return each trace's number of the first `count` groups; None if they are not stages."""
         if count > self._most[falls]:
             return None
         counts: list[int] = self._sums[count - 1].tolist()
@@ -326,7 +326,7 @@ class _Made:
 
 
 def _until(mixed: Mask, changes: Mask) -> int:
-    """How many groups are made whole or not at all, before a trace changes."""
+    """Return the number of groups made entirely or not at all, before a trace changes."""
     wrong = mixed.copy()
     wrong[1:] |= changes.any(axis=1)
     return int(wrong.argmax()) if wrong.any() else len(wrong)

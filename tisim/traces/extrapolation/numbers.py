@@ -1,4 +1,4 @@
-"""The numbers of calls and loops at the target, those that differ from rank to rank included."""
+"""The numbers of calls and loops at the target, including those that differ between ranks."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ from tisim.traces.packed_program import VOLUME
 # and a, b, c and d are functions of the number of ranks. The shortest of these sums that gives
 # every number of every trace is used.
 
-# Numbers of a trace that show which pairs of features may explain them all.
+# Sample size of a trace's numbers for preselecting pairs of features.
 _SAMPLE = 48
-# Factors of features have no larger denominators.
+# Maximum denominator of a feature's factor.
 _LARGEST_DENOMINATOR = 10_000
-# Traces that must determine all factors.
+# Minimum number of traces that determine all factors.
 _FEWEST_SOLVED = 2
 
 
 @dataclass(frozen=True)
 class Seen:
-    """The data of one trace: its scenes, the ranks that make the call in them, and the numbers."""
+    """Data of one trace: its scenes, the ranks that make the call in them, and the numbers."""
 
     place: Place
     scenes: Sequence[Scene]
@@ -61,19 +61,19 @@ class Seen:
 
 @dataclass(frozen=True)
 class RankFit:
-    """A sum that gives all numbers."""
+    """A sum of features that gives all numbers."""
 
     text: str
-    #: Its values at the target, of all its scenes one after the other.
+    #: Its values at the target, concatenated over all scenes.
     values: Ranks
-    #: How many sizes confirm it beyond those that determine its constants.
+    #: Number of sizes that confirm it beyond those that determine its constants.
     confirmed: int
 
 
 class RankNumbers:
-    """Finds sums of features. `present` says who makes the call in the scenes at the target, one
-    after the other; the numbers of others do not matter. Where several functions fit, those of the
-    grids in `prefer` are taken. `is_name`: it is in the name of a file.
+    """Finds sums of features. `present` masks the ranks that make the call in the scenes at the
+    target, concatenated; the numbers of other ranks are ignored. If several functions fit, those
+    of the grids in `prefer` are taken. `is_name` is true for numbers in file names.
     """
 
     def __init__(
@@ -100,11 +100,11 @@ class RankNumbers:
         self._known: dict[tuple[int, int], Ranks] = {}
 
     def fits(self) -> list[RankFit]:
-        """The shortest sums; all that differ at the target."""
+        """Return the shortest sums, one of each set that agrees at the target."""
         for sums in (
             [(feature,) for feature in self._plain],
             [(feature,) for feature in self._groups()],
-            # A share explains all places of an axis, a condition those on its two sides.
+            # A share distinguishes all places of an axis, a condition only its two sides.
             [(feature,) for feature in self._shares],
             [(feature,) for feature in self._indicators],
             self._pairs(self._plain, False),
@@ -119,7 +119,7 @@ class RankNumbers:
         return []
 
     def _groups(self) -> list[Feature]:
-        """Groups of ranks, where all ranks make the call once."""
+        """Return groups of ranks, if all ranks make the call once."""
         if any(len(sample.scenes) > 1 or not sample.present.all() for sample in self._seen):
             return []
         return group_features([sample.values for sample in self._seen])
@@ -131,7 +131,7 @@ class RankNumbers:
         return self._known[key]
 
     def _pairs(self, features: Sequence[Feature], with_product: bool) -> list[tuple[Feature, ...]]:
-        """Pairs, and their products, that explain a sample of the largest trace."""
+        """Return pairs, with products if asked, that explain a sample of the largest trace."""
         sample = self._largest
         ranks = np.flatnonzero(sample.present)
         chosen = ranks[np.linspace(0, len(ranks) - 1, min(len(ranks), _SAMPLE)).astype(np.int64)]
@@ -152,7 +152,7 @@ class RankNumbers:
         return made
 
     def _fitted(self, features: Sequence[Feature]) -> Iterator[RankFit]:
-        """The sums of these features that give all numbers."""
+        """Yield the sums of these features that give all numbers."""
         solutions: dict[int, list[Fraction]] = {}
         open_ones: list[Seen] = []
         for sample in self._seen:
@@ -179,7 +179,7 @@ class RankNumbers:
         ]
         matrix = np.stack([np.ones_like(columns[0]), *columns], axis=1)
         for chosen in product(*factors):
-            # In a small trace other sums may be possible, but it must give its numbers.
+            # In a small trace the factors are ambiguous, but the sum must give its numbers.
             if all(self._gives(chosen, features, sample) for sample in open_ones):
                 values = _evaluated(chosen, matrix, target.ranks)
                 if values is not None:
@@ -191,14 +191,14 @@ class RankNumbers:
     def _factors(
         self, sizes: Sequence[int], values: Sequence[Fraction], target: Place
     ) -> list[Fit]:
-        """The functions that give a factor, one of those that say the same of the target."""
+        """Return the functions that give a factor, one of each set that agrees at the target."""
         usable = [
             fit
             for fit in fits(sizes, values, target.ranks, target.grids, self._dealt)
             if fit.confirmed >= 1 and fit.at(target.ranks) is not None
         ]
         by_value = {fit.at(target.ranks): fit for fit in reversed(usable)}
-        if len(by_value) > 1:  # as for numbers that are the same for all ranks
+        if len(by_value) > 1:  # as for numbers that are equal on all ranks
             of_side = {fit.at(target.ranks): fit for fit in usable if is_of_side(fit, self._prefer)}
             by_value = of_side or by_value
         return list(by_value.values())
@@ -217,7 +217,7 @@ def _product(one: Feature, other: Feature) -> Callable[[Scene], Ranks]:
 
 
 def _solved(matrix: Ranks, wanted: Ranks) -> list[Fraction] | None:
-    """The factors of the columns; none: there are many, None: there are none."""
+    """Return the factors of the columns; empty if ambiguous, None if there are none."""
     if matrix.shape[1] == 2:
         return _line(matrix[:, 1], wanted)
     solution, _, rank, _ = np.linalg.lstsq(matrix.astype(np.float64), wanted, rcond=None)
@@ -232,7 +232,7 @@ def _solved(matrix: Ranks, wanted: Ranks) -> list[Fraction] | None:
 
 
 def _line(column: Ranks, wanted: Ranks) -> list[Fraction] | None:
-    """The same of c + a f, without rounding: shares of many points hardly differ."""
+    """Solve c + a f as `_solved` does, without rounding: shares of many points hardly differ."""
     other = int((column != column[0]).argmax())
     if column[other] == column[0]:
         return [] if (wanted == wanted[0]).all() else None
@@ -245,7 +245,7 @@ def _line(column: Ranks, wanted: Ranks) -> list[Fraction] | None:
 
 
 def _evaluated(chosen: Sequence[Fit], matrix: Ranks, ranks: int) -> Ranks | None:
-    """The sum for a number of ranks; None where it is not a whole number everywhere."""
+    """Evaluate the sum for a number of ranks; None unless it is whole on all ranks."""
     factors = [fit.at(ranks) for fit in chosen]
     known = [factor for factor in factors if factor is not None]
     if len(known) < len(factors):
@@ -265,15 +265,15 @@ def _shown_ranks(chosen: Sequence[Fit], features: Sequence[Feature]) -> str:
 
 @dataclass
 class NumberFitter:
-    """Fits numbers over the number of ranks, and over the ranks where they differ."""
+    """Fits numbers over the number of ranks, and over the ranks if they differ between these."""
 
-    #: The number of ranks that is asked for.
+    #: The requested number of ranks.
     target: Place
-    #: Where parameters go.
+    #: Receives the parameters.
     findings: Findings
     #: Functions a t that explain numbers of the program.
     slopes: frozenset[Slope] = frozenset()
-    #: Points that are dealt over the sides of the grid.
+    #: Numbers of points distributed over the sides of the grid.
     dealt: tuple[int, ...] = ()
     #: The functions a t that were found.
     found_slopes: set[Slope] = field(default_factory=set)
@@ -281,7 +281,7 @@ class NumberFitter:
     def by_size(
         self, site: str, what: str, sizes: list[int], values: Sequence[int | Fraction]
     ) -> int:
-        """A number that is the same for all ranks."""
+        """Return a number that is the same on all ranks."""
         found = fits(sizes, values, self.target.ranks, self.target.grids, self.dealt)
         usable = [fit for fit in found if fit.confirmed >= 1]
         pairs = ", ".join(f"{v} at {p} ranks" for p, v in zip(sizes, values, strict=True))
@@ -297,8 +297,8 @@ class NumberFitter:
         asked = [fit for fit in usable if self.findings.prefers(*_names(fit))]
         if by_asked := _by_value(asked, min(values) < 0):
             usable, by_value = asked, by_asked
-        # Preference among several: a constant difference from what explains another number, then
-        # dependence on the sides of a grid that the user has named.
+        # Preference among several: a constant difference from a function that explains another
+        # number, then dependence on the sides of a grid that the user has named.
         for simpler in (
             [fit for fit in usable if fit.slope in self.slopes],
             [fit for fit in usable if is_of_side(fit, self.findings.prefer)],
@@ -329,10 +329,10 @@ class NumberFitter:
         is_data: bool = False,
         is_name: bool = False,
     ) -> Numbers:
-        """A number of each rank, or one for all, in each scene of the target. `mark` marks its
-        place in the text, `present` says who makes the call at the target, scene by scene, and no
-        exact function has to explain a mean, which `is_data`. In a file's name, which `is_name`,
-        the factors of features do not depend on the number of ranks.
+        """Return a number of each rank, or one for all, in each scene of the target. `mark` marks
+        its hole in the text; `present` masks the ranks that make the call at the target, by scene.
+        A mean (`is_data`) need not have an exact function. In a file name (`is_name`), the factors
+        of features do not depend on the number of ranks.
         """
         chosen = [sample.values[sample.present] for sample in seen]
         if all((values == values[0]).all() for values in chosen):
@@ -378,7 +378,7 @@ class NumberFitter:
     def _same(self, site: str, what: str, mark: int, sizes: list[int], codes: list[int]) -> int:
         if mark != VOLUME:
             return self.by_size(site, what, sizes, codes)
-        if len(set(codes)) == 1:  # as it is written
+        if len(set(codes)) == 1:  # keep its spelling
             self.findings.note(site, what, "constant", len(set(sizes)) - 1)
             return codes[0]
         try:
@@ -388,7 +388,7 @@ class NumberFitter:
 
 
 def _names(fit: Fit) -> list[str]:
-    """Its names in ``--prefer``: as in messages, and by the name of its term."""
+    """Return its names in ``--prefer``: as in messages, and the name of its term."""
     return [fit.family, fit.text, _shown(fit), *(fit.slope or ())[:1]]
 
 
@@ -405,13 +405,13 @@ def _by_value(fits: Sequence[Fit], may_be_negative: bool) -> dict[int, Fit]:
 
 
 def _with_volumes(seen: Sequence[Seen]) -> list[Seen]:
-    """The same with volumes instead of their codes; none where they are not whole numbers."""
+    """Replace codes by volumes; empty if any volume is not a whole number."""
     known = [(sample, whole_volumes(sample.values)) for sample in seen]
     made = [replace(sample, values=volumes) for sample, volumes in known if volumes is not None]
     return made if len(made) == len(seen) else []
 
 
 def few(values: NDArray[np.int64]) -> str:
-    """The first of some numbers, as messages show them."""
+    """Format the first of some numbers for messages."""
     shown = ", ".join(map(str, values[:8].tolist()))
     return f"{shown}, ..." if len(values) > 8 else shown

@@ -1,8 +1,8 @@
-"""Accesses to files that are split into pieces of a largest size, as whole ones, and back.
+"""Merging of file accesses split into pieces of a maximum size, and splitting them again.
 
-Libraries and programs write what has gathered in pieces of at most so many bytes. How many pieces
-these are is a function of the number of ranks only now and then, and the last one is what is left
-over; the bytes of all of them together are.
+Libraries and programs write gathered data in pieces of a maximum size. The number of these pieces
+is rarely a function of the number of ranks, and the last one is a remainder; their total size is
+such a function.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from functools import partial
 from tisim.traces.extrapolation.recorded import RecordedTrace
 from tisim.traces.extrapolation.rewriting import Rewriting
 
-#: The actions whose accesses are put together and split. Those with requests and those of all ranks
-#: are not: whoever waits for them, or takes part, has as many.
+#: The actions whose accesses are merged and split. Accesses with requests and collective ones are
+#: not: their waits and participants depend on their number.
 ACTIONS = (
     *("read", "write", "pread", "pwrite"),
     *("file_read", "file_write", "file_read_at", "file_write_at"),
@@ -48,7 +48,7 @@ class _Access:
         return cls(head, action.decode(), int(size), at, tail)
 
     def goes_on(self, after: _Access) -> bool:
-        """True if another access begins where this one ends."""
+        """Return whether another access begins where this one ends."""
         end = None if self.offset is None else self.offset + self.size
         return (self.head, self.tail, end) == (after.head, after.tail, after.offset)
 
@@ -58,22 +58,22 @@ class _Access:
 
 
 def has_accesses(trace: RecordedTrace) -> bool:
-    """True if a trace has accesses that could be split."""
+    """Return whether a trace has accesses that could be split."""
     return any(shape.text.split(b" ")[0].decode() in ACTIONS for shape in trace.trace.shapes)
 
 
 @dataclass(frozen=True)
 class ShownLimits:
-    """The largest accesses that traces show."""
+    """The largest accesses in traces."""
 
-    #: By action, where another access goes on behind one of that size; in bytes.
+    #: Size in bytes by action, if another access continues one of that size.
     limits: dict[str, int]
-    #: True if one of the continued accesses is smaller, so that they are hardly just blocks.
+    #: True if a continued access ends with a smaller one, so that they are hardly just blocks.
     has_rests: bool
 
 
 def shown_limits(traces: Sequence[RecordedTrace]) -> ShownLimits:
-    """The largest size of each action, where another access goes on behind one of that size."""
+    """Return the largest size of each action for which an access of that size is continued."""
     largest: dict[str, int] = {}
     rests: dict[str, bool] = {}
     for trace in traces:
@@ -96,16 +96,16 @@ def shown_limits(traces: Sequence[RecordedTrace]) -> ShownLimits:
 
 
 def whole_accesses(limits: Mapping[str, int]) -> Rewriting:
-    """Whole accesses in the place of pieces of at most so many bytes, by action."""
+    """Return the rewriting that merges pieces of at most this many bytes, by action."""
     return Rewriting((partial(_whole, limits=limits),), (partial(_pieces, limits=limits),))
 
 
 def _whole(lines: Iterable[bytes], limits: Mapping[str, int]) -> Iterator[bytes]:
-    """Put pieces together. What is computed between them is computed before the first."""
-    first: list[bytes] = []  # what is computed before the access
+    """Merge pieces; computation between them moves before the first one."""
+    first: list[bytes] = []  # computations before the access
     access: _Access | None = None
     is_full = False
-    behind: list[bytes] = []  # what is computed after it
+    behind: list[bytes] = []  # computations after it
     for line in lines:
         if _COMPUTED.match(line):
             (first if access is None else behind).append(line)
@@ -130,7 +130,7 @@ def _whole(lines: Iterable[bytes], limits: Mapping[str, int]) -> Iterator[bytes]
 
 
 def _summed(computed: Sequence[bytes]) -> list[bytes]:
-    """Several computations as one."""
+    """Merge several computations into one."""
     matches = [_COMPUTED.match(line) for line in computed]
     if len(matches) < 2 or matches[0] is None:
         return list(computed)

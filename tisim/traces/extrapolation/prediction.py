@@ -1,4 +1,4 @@
-"""Extrapolating a program to more ranks than were recorded."""
+"""Extrapolation of a program to more ranks than were recorded."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tisim.traces.extrapolation.rewriting import AS_DISTANCES, Rewriting, has_of
 
 @dataclass(frozen=True)
 class Extrapolation:
-    """An extrapolation and its method.
+    """An extrapolation and how it was derived.
 
     Attributes
     ----------
@@ -33,17 +33,17 @@ class Extrapolation:
     sizes
         The numbers of ranks of the traces.
     classes
-        How many classes of ranks there are.
+        Number of classes of ranks.
     grid
         The process grid.
     parameters
         Every parameter and its function.
     volumes
-        Every volume that was fitted; none where all are exact.
+        Every fitted volume; empty if all volumes are exact.
     approximate
-        The actions whose numbers are data, and what stands for these.
+        The actions with data-dependent numbers, and how these were approximated.
     largest_accesses
-        The largest accesses to files by action, where larger ones are split; in bytes.
+        The largest accesses to files by action, in bytes, if larger ones are split.
     """
 
     ranks: int
@@ -67,39 +67,39 @@ def extrapolate(
     iterations: Mapping[str, int] | None = None,
     max_access: int | None = None,
 ) -> Extrapolation:
-    """Write the trace that a program would leave on more ranks.
+    """Write the trace that a program would produce on more ranks.
 
     Parameters
     ----------
     traces
         Traces of the program on three or more numbers of ranks.
     ranks
-        The number of ranks that is asked for.
+        The requested number of ranks.
     output
         The packed trace to write.
     prefer
-        Families of functions that are taken where several explain what was seen.
+        Families of functions that are preferred if several explain the traces.
     scaling
-        How fitted volumes scale: ``"strong"``, where all ranks share one problem, ``"weak"``, where
-        each has its own, or ``"auto"``.
+        Scaling of fitted volumes: ``"strong"`` if all ranks share one problem, ``"weak"`` if each
+        has its own, or ``"auto"``.
     approximate
-        Actions whose numbers are data, such as the ``alltoallv`` of a sort. Numbers for ranks are
-        drawn from a distribution, or all are the mean (``"alltoallv:means"``); the others are
-        means. The trace says so.
+        Actions whose numbers depend on data, such as the ``alltoallv`` of a sort. Numbers for
+        ranks are drawn from a distribution, or all are the mean (``"alltoallv:means"``); the
+        others are means. The trace records this.
     iterations
-        How often loops are repeated, by their paths as messages and parameters have them
-        (``"12"``, ``"12.3"``), whatever the traces say; for programs that were recorded with few
+        Iterations of loops, by their paths as shown in messages and parameters (``"12"``,
+        ``"12.3"``), which override those of the traces; for programs that were recorded with few
         iterations.
     max_access
         The largest access to a file, in bytes. Larger ones are split into pieces of this size, and
-        pieces of this size in the traces belong together. None finds out: it is the largest access
-        of the traces, if another one goes on behind it.
+        pieces of this size in the traces are merged. None infers it: the largest access of the
+        traces, if another one continues it.
 
     Raises
     ------
     InputError
-        When a part of the program is explained by no function, or by several that differ at
-        `ranks`, or nothing is called as in `prefer`.
+        When no function explains a part of the program, or several that differ at `ranks` do, or
+        when a name in `prefer` matches nothing.
     """
     recorded = [read_trace(path) for path in traces]
     arguments = (tuple(prefer), scaling, tuple(approximate), iterations)
@@ -115,7 +115,7 @@ def extrapolate(
                 rewriting.write_back(rewritten, output)
             return replace(made, largest_accesses=limits)
         except InputError as error:
-            refused = refused or error  # that of the words that come first says most
+            refused = refused or error  # the error of the first rewriting is the most informative
     assert refused is not None
     raise refused
 
@@ -123,8 +123,8 @@ def extrapolate(
 def _rewritings(
     traces: Sequence[RecordedTrace], max_access: int | None
 ) -> list[tuple[Mapping[str, int], Rewriting | None]]:
-    """The words that traces are fitted in, one after the other until something explains them, each
-    with the largest accesses.
+    """Return the rewritings in which to fit the traces, in order of trial, each with its largest
+    accesses.
     """
     with_accesses = [trace for trace in traces if has_accesses(trace) and not trace.legacy]
     if max_access is not None:

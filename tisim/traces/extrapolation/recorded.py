@@ -1,4 +1,4 @@
-"""The contents of a recorded trace by class of ranks: calls with numbers, and loops of calls."""
+"""A recorded trace by class of ranks: calls with numbers, and loops of calls."""
 
 from __future__ import annotations
 
@@ -33,31 +33,31 @@ from tisim.traces.packed_program import (
 )
 from tisim.traces.program import used_first
 
-# Sequitur names the same loop in many ways: it may begin anywhere in its body, and its first or
-# last iteration may stand outside. Here rules that only name a part are spelled out, every
-# repetition is found again, and a loop begins as far to the left as it can.
+# Sequitur represents the same loop in many ways: it may begin anywhere in its body, and its first
+# or last iteration may be outside. Here rules that only name a part are expanded, every repetition
+# is found again, and a loop begins as far to the left as possible.
 
-#: Items that a program may have without its loops; more have no structure that could be fitted.
+#: Maximum number of items of a program without loops; longer ones have no structure to fit.
 MOST_ITEMS = 20_000
-# Parts of this many items are looked for as bodies of loops.
+# Maximum number of items in the body of a loop.
 _LONGEST_BODY = 4_000
 
 
 @dataclass(frozen=True)
 class Repeat:
-    """Items that follow one another so many times."""
+    """Items repeated a number of times in a row."""
 
     times: int
     body: tuple[Item, ...]
 
 
-#: A call, by its number, or a loop.
+#: A call, by number, or a loop.
 Item = int | Repeat
 
 
 def loops_of(rules: Rules, calls: Sequence[int | None]) -> tuple[Item, ...]:
-    """The sequence of a grammar as calls and loops. `calls` says what each terminal is: equal calls
-    have equal numbers, and None is left out. Raises InputError when hardly anything of the sequence
+    """Convert a grammar to a sequence of calls and loops. `calls` maps each terminal to a number,
+    equal for equal calls; None is left out. Raises InputError when hardly anything of the sequence
     repeats.
     """
     made: dict[int, tuple[Item, ...]] = {}
@@ -80,7 +80,7 @@ def _call(number: int | None) -> tuple[Item, ...]:
 
 
 def leaves(items: Sequence[Item], first: int = 0) -> Iterator[tuple[int, int]]:
-    """The calls in the order in which they are made: the place in the items, and the call."""
+    """Yield the calls in the order in which they are made: the place in the items, and the call."""
     for item in items:
         if isinstance(item, Repeat):
             for _ in range(item.times):
@@ -91,12 +91,12 @@ def leaves(items: Sequence[Item], first: int = 0) -> Iterator[tuple[int, int]]:
 
 
 def places(item: Item) -> int:
-    """How many places for calls an item has."""
+    """Return the number of places for calls in an item."""
     return sum(map(places, item.body)) if isinstance(item, Repeat) else 1
 
 
 def normalized(items: Sequence[Item]) -> tuple[Item, ...]:
-    """The same sequence with all its loops, each as far to the left as can be."""
+    """Return the same sequence with all its loops, each as far to the left as possible."""
     made: list[Item] = []
     for item in items:
         made += _normalized_loop(item) if isinstance(item, Repeat) else (item,)
@@ -113,7 +113,7 @@ def _normalized_loop(loop: Repeat) -> tuple[Item, ...]:
         return (Repeat(loop.times * body[0].times, body[0].body),)
     if loop.times == 1:
         return body
-    # The last item of a body and the first of the next are a loop of their own when they are equal.
+    # Equal last and first items of consecutive iterations form a loop of their own.
     if len(body) > 1 and body[0] == body[-1]:
         inner = normalized((*body[1:-1], Repeat(2, (body[0],))))
         return normalized((body[0], Repeat(loop.times - 1, inner), *body[1:]))
@@ -121,7 +121,7 @@ def _normalized_loop(loop: Repeat) -> tuple[Item, ...]:
 
 
 def _with_repetitions(items: list[Item]) -> list[Item]:
-    """Equal parts that follow one another become loops, the shortest and the first of all first."""
+    """Turn consecutive equal parts into loops, the shortest parts and the leftmost ones first."""
     while True:
         found = _first_repetition(items)
         if found is None:
@@ -150,7 +150,7 @@ def _first_repetition(items: list[Item]) -> tuple[int, int, int] | None:
 
 
 def _moved_left(items: list[Item]) -> list[Item]:
-    """Loops begin as early as they can, and take in iterations that stand beside them."""
+    """Move loops left as far as possible, and absorb adjacent iterations."""
     made = list(items)
     at = 0
     while at < len(made):
@@ -181,18 +181,18 @@ def _moved_left(items: list[Item]) -> list[Item]:
     return made
 
 
-# A ``wait request=0`` says nothing of its message. Two of them are the same call of a program only
-# if the calls that started their requests are.
+# A ``wait request=0`` does not describe its message. Two of them are the same call of a program
+# only if the calls that started their requests are.
 
 # The text before the numbers of requests.
 _NAMES = b"request"
-# Actions that name requests of other calls; all others start those that they name.
+# Actions that name requests of other calls; all other actions start the requests that they name.
 _NAMING = frozenset(
     f"{action}{which}"
     for action in ("wait", "test", "start")
     for which in ("", "all", "any", "some")
 ) | {"cancel", "request_free"}
-# Iterations that show whether the later ones are equal.
+# Number of iterations that show whether the later ones are equal.
 _ITERATIONS = 3
 #: The call that started each request, by the number of the request.
 _Started = dict[bytes, int]
@@ -201,7 +201,7 @@ _Started = dict[bytes, int]
 def with_starters(
     items: Sequence[Item], calls: Sequence[ClassCall]
 ) -> tuple[tuple[Item, ...], list[ClassCall]]:
-    """The same program, in which calls that name requests know what started them."""
+    """Link calls that name requests to the calls that started these."""
     finder = _Finder(calls)
     made = finder.walk(items, {})
     return normalized(made), finder.calls
@@ -214,7 +214,7 @@ class _Finder:
         self._known: dict[tuple[int, tuple[int, ...]], int] = {}
 
     def walk(self, items: Sequence[Item], started: _Started) -> tuple[Item, ...]:
-        """The items, after which `started` is up to date."""
+        """Return the items; `started` is up to date afterwards."""
         made: list[Item] = []
         for item in items:
             if isinstance(item, Repeat):
@@ -229,7 +229,7 @@ class _Finder:
         return tuple(made)
 
     def _loop(self, loop: Repeat, started: _Started) -> tuple[Item, ...]:
-        """A loop, before which its first iteration stands if that ends what was begun earlier."""
+        """Convert a loop; its first iteration is split off if it completes earlier requests."""
         first, second, third = (self.walk(loop.body, started) for _ in range(_ITERATIONS))
         if first == second == third:
             return (Repeat(loop.times, first),)
@@ -252,7 +252,7 @@ class _Finder:
 
 
 def _requests(call: ClassCall) -> list[bytes]:
-    """The numbers of requests in a call, each as the bytes of the numbers of all ranks."""
+    """Return the numbers of requests in a call, each as the bytes of the numbers of all ranks."""
     at = call.shape.text.find(_NAMES)
     if at < 0:
         return []
@@ -262,10 +262,10 @@ def _requests(call: ClassCall) -> list[bytes]:
     return [values.tobytes() for values in call.numbers[before : before + count]]
 
 
-# Volumes that a program declares are few, such as those of shares of a box at its corners, edges
-# and sides; those that are measured are others on each rank.
+# Declared volumes take few values, such as those of shares of a box at its corners, edges and
+# sides; measured ones differ on each rank.
 _MOST_DECLARED = 32
-# A comment says how a trace was made, and nothing of the program.
+# A comment describes how a trace was made, not the program.
 _COMMENT = bytes([NO_RANK]) + b"#"
 
 
@@ -273,20 +273,20 @@ _COMMENT = bytes([NO_RANK]) + b"#"
 class ClassProgram:
     """The program of the ranks of a class."""
 
-    #: Which of the traces it is of.
+    #: Index of its trace.
     size: int
     ranks: Numbers
     calls: list[ClassCall]
-    #: The program, of the numbers of calls.
+    #: The program, as numbers of calls.
     items: tuple[Item, ...]
-    #: Where volumes are fitted: for each place in the items and each rank, the mean of what is
-    #: computed before the call.
+    #: If volumes are fitted: for each place in the items and each rank, the mean computation before
+    #: the call.
     volumes: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True)
 class RecordedTrace:
-    """One of the traces that are extrapolated."""
+    """One of the source traces of an extrapolation."""
 
     name: str
     trace: PackedTrace
@@ -294,28 +294,28 @@ class RecordedTrace:
 
     @property
     def ranks(self) -> int:
-        """How many ranks it has."""
+        """Number of ranks."""
         return self.trace.ranks
 
     @property
     def legacy(self) -> bool:
-        """True if its lines are of the legacy dialect."""
+        """True if its lines use the legacy dialect."""
         return self.trace.legacy
 
     @property
     def has_measured_volumes(self) -> bool:
-        """True if volumes vary from time to time, or are others on nearly every rank."""
+        """True if volumes vary from call to call, or differ on nearly every rank."""
         classes = self.trace.classes
         return any(made.has_volumes for made in classes) or self._most_by_rank > _MOST_DECLARED
 
     @property
     def has_volumes_by_rank(self) -> bool:
-        """True if volumes differ between ranks that do the same."""
+        """True if volumes differ between ranks of a class."""
         return self._most_by_rank > 0
 
     @cached_property
     def _most_by_rank(self) -> int:
-        """How many volumes ranks have at most that make the same calls in one place."""
+        """Maximum number of distinct volumes of one call on the ranks of a class."""
         most = 0
         for made in self.trace.classes:
             vectors = iter(made.vectors)
@@ -326,8 +326,8 @@ class RecordedTrace:
         return most
 
     def classes(self, fit_volumes: bool, approximation: Approximation) -> list[ClassProgram]:
-        """The programs of its classes. With `fit_volumes`, computations are not calls, but means
-        before the calls. Raises InputError when a class has no structure.
+        """Return the programs of its classes. With `fit_volumes`, computations are not calls, but
+        means before the calls. Raises InputError when a class has no structure.
         """
         try:
             return [
@@ -340,9 +340,7 @@ class RecordedTrace:
 
 
 def read_trace(path: str | os.PathLike[str]) -> RecordedTrace:
-    """Read a trace. One that is not packed is packed first. Raises InputError when it is no
-    trace.
-    """
+    """Read a trace; it is packed first if necessary. Raises InputError when it is not a trace."""
     name = Path(path)
     if is_packed(name):
         return RecordedTrace(str(name), PackedTrace(name))
@@ -423,7 +421,7 @@ def _volumes(
     numbers_of: list[int | None],
     items: tuple[Item, ...],
 ) -> NDArray[np.float64]:
-    """Means of what each rank computes before each place; what follows the last call is its."""
+    """Return each rank's mean computation before each place; the last one includes the tail."""
     count = sum(map(places, items))
     sums = np.zeros((count, len(ranks)))
     times = np.zeros(count)
@@ -448,7 +446,7 @@ def _volumes(
 
 
 def _volume_of(trace: PackedTrace, made: RankClass, terminal: int, position: int) -> int | None:
-    """The code of the volume of a computation in the grammar."""
+    """Return the volume code of a computation in the grammar."""
     call = trace.signatures[made.calls[terminal]]
     if call.shape != COMPUTE_SHAPE:
         return None

@@ -1,4 +1,4 @@
-"""The traces that are extrapolated, read once for any number of targets."""
+"""The source traces of extrapolations, read once for any number of targets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tisim.traces.extrapolation.recorded import ClassProgram, RecordedTrace, rea
 from tisim.traces.extrapolation.target import write_program
 from tisim.traces.extrapolation.volumes import FEWEST_SIZES, SCALINGS, UnexplainedVolumeError
 
-# A simple program takes 4 GB at so many.
+# A simple program takes 4 GB at this number of ranks.
 _MOST_RANKS = 1 << 24
 
 
@@ -26,14 +26,14 @@ _MOST_RANKS = 1 << 24
 class Recordings:
     """Traces of one program on several numbers of ranks."""
 
-    #: The numbers of ranks, from the smallest one.
+    #: The numbers of ranks, in ascending order.
     sizes: tuple[int, ...]
-    #: The programs of all classes of ranks of all traces.
+    #: The programs of all classes of ranks in all traces.
     classes: tuple[ClassProgram, ...]
-    #: Reads the same with means of volumes that are fitted, for where the volumes of the ranks
-    #: follow no function; None where `classes` has the means already, or all volumes are exact.
+    #: Reads the programs with mean volumes to be fitted, in case no function explains the volumes
+    #: of the ranks; None if `classes` has the means already, or all volumes are exact.
     means: Callable[[], tuple[ClassProgram, ...]] | None
-    #: True if lines are of the legacy dialect.
+    #: True if lines use the legacy dialect.
     legacy: bool
     scaling: str
     approximation: Approximation
@@ -46,8 +46,8 @@ class Recordings:
         scaling: str = "auto",
         approximate: Sequence[str] = (),
     ) -> Recordings:
-        """Read traces. Raises InputError when these are not traces of one program on three numbers
-        of ranks.
+        """Read traces. Raises InputError unless they are traces of one program on at least three
+        numbers of ranks.
         """
         recorded = [read_trace(path) for path in traces]
         return cls.of(recorded, scaling=scaling, approximate=approximate)
@@ -83,7 +83,7 @@ class Recordings:
             raise InputError("the traces are of different dialects; record them all in one")
         if scaling not in SCALINGS:
             raise InputError(f"volumes scale as {', '.join(SCALINGS)}, not as {scaling!r}")
-        # Other volumes are parameters like any other, and exact.
+        # Volumes that are not measured are exact parameters like any other.
         is_measured = any(trace.has_measured_volumes for trace in recorded)
         approximation = Approximation.parsed(approximate)
 
@@ -95,7 +95,7 @@ class Recordings:
 
         classes = classes_of(is_measured)
         is_open = not is_measured and any(trace.has_volumes_by_rank for trace in recorded)
-        # Every action is read for them, so they are read where they are needed, and once.
+        # Reading means reads every action, so it is done only on demand, and once.
         means = cache(partial(classes_of, True)) if is_open else None
         known = {call.shape.action for made in classes for call in made.calls}
         if unknown := approximation.how.keys() - known:
@@ -108,8 +108,8 @@ class Recordings:
         prefer: Sequence[str] = (),
         iterations: Mapping[str, int] | None = None,
     ) -> Explanation:
-        """The program on a number of ranks. Raises InputError when a part of it is explained by no
-        function, or by several that differ there.
+        """Return the program on a number of ranks. Raises InputError when no function explains a
+        part of it, or several that differ there do.
         """
         if ranks < 1:
             raise InputError(f"a trace has a rank or more, not {ranks}")
@@ -127,9 +127,7 @@ class Recordings:
         return explain(self.means(), self.sizes, ranks, prefer, self.scaling, asked)
 
     def write(self, found: Explanation, ranks: int, output: str | os.PathLike[str]) -> int:
-        """Write a program as a trace that says how it was made; how many classes of ranks it
-        has.
-        """
+        """Write a program as a trace with its origin; return its number of classes of ranks."""
         how = self.approximation.how
         comments = [f"# approximate: {action}, {way}" for action, way in how.items()]
         precision = "mean" if found.findings.volumes else ""

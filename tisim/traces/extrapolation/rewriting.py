@@ -1,9 +1,9 @@
-"""Traces in other words that are easier to fit, and what is made of them back in the usual ones.
+"""Rewriting of traces into a form that is easier to fit, and of the result back.
 
-Offsets in files, for one, become distances from the access before. Iteration i of a loop that reads
-or writes at a + b i makes another call each time; by its distance from the access before it is the
-same call, so that the loop is found and fitted as any other, also where its iterations depend on
-the number of ranks.
+For example, offsets in files become distances from the previous access. Iteration i of a loop that
+reads or writes at a + b i makes a different call each time; as a distance from the previous access
+it is the same call, so the loop is found and fitted like any other, even if its iterations depend
+on the number of ranks.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from tisim.traces.packed_program import PackedTrace, with_section
 from tisim.traces.trace import Trace
 from tisim.traces.writer import write_trace
 
-#: Changes the lines of a rank, which have no newlines.
+#: Changes the lines of a rank, given without newlines.
 Change = Callable[[Iterable[bytes]], Iterator[bytes]]
 
 
 @dataclass(frozen=True)
 class Rewriting:
-    """Changes of lines, one after the other, and those that take them back."""
+    """Changes of lines, applied in sequence, and their inverses."""
 
     forth: tuple[Change, ...] = ()
     back: tuple[Change, ...] = ()
 
     def then(self, other: Rewriting) -> Rewriting:
-        """Add changes behind these; they are taken back first."""
+        """Append changes; they are undone first."""
         return Rewriting(self.forth + other.forth, other.back + self.back)
 
     def write(self, traces: Sequence[RecordedTrace], directory: Path) -> list[Path]:
-        """Write recorded traces in other words."""
+        """Write rewritten traces."""
         paths = [directory / f"{at}.tit" for at in range(len(traces))]
         for recorded, path in zip(traces, paths, strict=True):
             _write(recorded.trace, path, self.forth)
         return paths
 
     def write_back(self, path: Path, output: str | os.PathLike[str]) -> None:
-        """Write an extrapolated trace in the usual words."""
+        """Write an extrapolated trace with the changes undone."""
         made = Trace.open(path).extrapolated
         assert made is not None
         with tempfile.TemporaryDirectory(prefix="tisim-extrapolate-") as directory:
@@ -64,7 +64,7 @@ def _write(trace: PackedTrace, output: Path, changes: Sequence[Change]) -> None:
             writer.write_rank(rank, (line.decode() + "\n" for line in lines))
 
 
-# Rank, action and handle; the bytes; the offset, behind which other arguments may stand.
+# Rank, action and handle; the bytes; the offset, possibly followed by other arguments.
 _AT = re.compile(
     rb"\d+ ((?:pread|pwrite|file_i?(?:read|write)_at(?:_all)?(?:_begin)?) \d+) \d+ (-?\d+)(?![^ ])"
 )
@@ -73,7 +73,7 @@ _OPENED = re.compile(rb"\d+ (?:file_)?open (\d+) ")
 
 
 def has_offsets(trace: PackedTrace) -> bool:
-    """True if a rank has two accesses at an offset."""
+    """Return whether a rank has two accesses at an offset."""
     return any(
         len([line for line in trace.lines(int(part.ranks[0])) if _AT.match(line)]) > 1
         for part in trace.classes
@@ -95,5 +95,5 @@ def _lines(lines: Iterable[bytes], *, as_offsets: bool) -> Iterator[bytes]:
         yield line
 
 
-#: Distances in the place of offsets.
+#: Distances instead of offsets.
 AS_DISTANCES = Rewriting((partial(_lines, as_offsets=False),), (partial(_lines, as_offsets=True),))

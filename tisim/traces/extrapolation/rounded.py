@@ -1,11 +1,11 @@
-"""Packing traces of irregular programs less exactly: sizes, and iterations of loops.
+"""Less exact packing of traces of irregular programs: rounded sizes and iterations of loops.
 
-What stands for a size depends on the size alone, and at the level ``mean`` on its tag and action:
-so both ends of a message agree, and a rank's counts with those of all others.
+The replacement of a size depends only on the size, and at level ``mean`` on its tag and action:
+so both ends of a message agree, and a rank's counts agree with those of all others.
 
-A loop is what stands several times in a row in the grammar of a class of ranks, without such a loop
-of changing length in it. All its occurrences in a rank are one loop. Iterations that are left out
-are the last ones; those that are added repeat the first ones.
+A loop is a consecutive repetition in the grammar of a class of ranks that contains no loop of
+varying length. All its occurrences in a rank are one loop. Dropped iterations are the last ones;
+added ones repeat the first ones.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ _MESSAGES = frozenset(
     for action in ("send", "recv", "send_init", "recv_init")
 )
 _SIZES_NOTE = "# sizes are kept as {} (tisim pack --sizes)\n"
-# The key that a size is averaged under, and the size.
+# The key under which a size is averaged, and the size.
 _Key = tuple[bytes, int]
 
 
 def write_rounded_sizes(source: Path, output: Path, level: str) -> None:
-    """Write a packed trace with other sizes of messages and counts of collectives by rank.
+    """Write a packed trace with rounded sizes of messages and counts of collectives by rank.
 
     Parameters
     ----------
     source, output
         The packed traces.
     level
-        ``"5e-2"``, to this relative error each, or ``"mean"``: of all messages with
+        ``"5e-2"``, the relative error of each size, or ``"mean"``: the mean of all messages with
         one tag, or of all counts of one collective.
     """
     trace = PackedTrace(source)
@@ -69,7 +69,7 @@ def _lines(trace: PackedTrace, rank: int, level: str, instead: Mapping[_Key, int
 
 
 def _sizes(words: Sequence[bytes], ranks: int, level: str) -> Iterator[tuple[bytes, int]]:
-    """The key that each size of a line is averaged under, and its place among the words."""
+    """Yield the averaging key of each size of a line, and its index among the words."""
     action = words[1] if len(words) > 1 else b""
     sizes: list[tuple[bytes, int]] = []
     if action in _MESSAGES and len(words) > 4:
@@ -90,7 +90,7 @@ def _sizes(words: Sequence[bytes], ranks: int, level: str) -> Iterator[tuple[byt
 
 
 def _sizes_instead(trace: PackedTrace, level: str) -> dict[_Key, int]:
-    """The replacement of each size."""
+    """Return the replacement of each size."""
     lines = Counter(line.partition(b" ")[2] for r in range(trace.ranks) for line in trace.lines(r))
     found: dict[bytes, Counter[int]] = defaultdict(Counter)
     for line, times in lines.items():
@@ -107,8 +107,8 @@ def _sizes_instead(trace: PackedTrace, level: str) -> dict[_Key, int]:
 
 
 def bins(numbers: Sequence[int], level: str) -> Iterator[list[int]]:
-    """Ascending numbers in parts whose largest is no more above the smallest than the level says;
-    all are one part at the level ``mean``.
+    """Partition ascending numbers so that no part exceeds the level's relative width; at level
+    ``mean`` all are one part.
     """
     width = math.inf if level == "mean" else 1 + float(level)
     members: list[int] = []
@@ -127,9 +127,9 @@ _Body = tuple[bool, int]
 
 
 def write_rounded_loops(source: Path, output: Path, level: str) -> None:
-    """Write a packed trace with other numbers of iterations.
+    """Write a packed trace with rounded numbers of iterations.
 
-    Raises InputError where ranks would no longer fit to each other.
+    Raises InputError when ranks would no longer match one another.
     """
     trace = PackedTrace(source)
     with write_trace(output, trace.ranks) as writer:
@@ -150,7 +150,7 @@ def write_rounded_loops(source: Path, output: Path, level: str) -> None:
 
 
 def _texts(trace: PackedTrace, made: RankClass, rank: int) -> Iterator[str]:
-    """The lines of each call, with the computation before it."""
+    """Yield the lines of each call, including the computation before it."""
     lines = trace.lines(rank)
     for place in trace.calls(rank)[0].tolist():
         shape = trace.signatures[made.calls[place]].shape
@@ -162,14 +162,14 @@ def _texts(trace: PackedTrace, made: RankClass, rank: int) -> Iterator[str]:
 
 
 def _counts_instead(rules: Rules, level: str) -> dict[tuple[_Body, int], int]:
-    """The number of iterations in the place of each, by loop."""
+    """Return the replacement of each number of iterations, by loop."""
     times_made = _times_made(rules)
     found: dict[_Body, Counter[int]] = {}
     for number, rule in enumerate(rules):
         for is_rule, item, times in rule:
             if times > 1:
                 found.setdefault((is_rule, item), Counter())[times] += times_made[number]
-    # Rules with a loop of changing length in them.
+    # Rules that contain a loop of varying length.
     uneven: set[int] = set()
     for number in used_first(rules):
         for is_rule, item, times in rules[number]:
@@ -187,7 +187,7 @@ def _counts_instead(rules: Rules, level: str) -> dict[tuple[_Body, int], int]:
 
 
 def _times_made(rules: Rules) -> list[int]:
-    """How often each rule stands in the program."""
+    """Return the number of occurrences of each rule in the program."""
     made = [0] * len(rules)
     made[0] = 1
     for number in reversed(used_first(rules)):
@@ -198,7 +198,7 @@ def _times_made(rules: Rules) -> list[int]:
 
 
 def _kept(rules: Rules, instead: Mapping[tuple[_Body, int], int]) -> NDArray[np.int64]:
-    """The places of the calls that are left, some several times, in the sequence as it was."""
+    """Return the places of the kept calls, some repeated, in the original sequence."""
     lengths = [0] * len(rules)
     kept: list[NDArray[np.int64]] = [np.zeros(0, np.int64)] * len(rules)
     for number in used_first(rules):
@@ -215,7 +215,7 @@ def _kept(rules: Rules, instead: Mapping[tuple[_Body, int], int]) -> NDArray[np.
     return kept[0]
 
 
-#: How exactly sizes and iterations can be kept: as volumes, but for the finest levels.
+#: Levels for sizes and iterations: those of volumes except the finest ones.
 LEVELS = (PRECISIONS[0], *PRECISIONS[-2:])
 
 
@@ -229,7 +229,7 @@ def pack_rounded(
     dialect: str = "auto",
     progress: Progress | None = None,
 ) -> int:
-    """Pack a trace with other sizes of messages, or other numbers of iterations.
+    """Pack a trace with rounded sizes of messages or numbers of iterations.
 
     Parameters
     ----------
@@ -238,23 +238,23 @@ def pack_rounded(
     output
         The packed file to write.
     sizes
-        ``"exact"``, ``"5e-2"``, to this relative error each, or ``"mean"``: of all messages with
-        one tag, or of all counts of one collective.
+        ``"exact"``, ``"5e-2"``, the relative error of each size, or ``"mean"``: the mean of all
+        messages with one tag, or of all counts of one collective.
     iterations
-        The same of how often loops are repeated; ``"mean"``: of all that repeat the same.
+        As `sizes`, for the iterations of loops; ``"mean"``: the mean of all loops with one body.
     volumes, dialect, progress
         As for `tisim.traces.pack`.
 
     Returns
     -------
     int
-        The bytes of the text, or of the packed file that was `source`.
+        The bytes of the text, or of the packed file given as `source`.
 
     Raises
     ------
     InputError
-        When the trace cannot be read or written, or is of the legacy dialect, or when ranks differ
-        in their iterations so that they would no longer fit to each other.
+        When the trace cannot be read or written, or uses the legacy dialect, or when the
+        iterations of ranks differ so that they would no longer match one another.
     """
     if sizes == iterations == "exact":
         return pack(source, output, dialect=dialect, volumes=volumes, progress=progress)

@@ -1,4 +1,4 @@
-"""How a program scales: the cost of call sites over the number of ranks, a picture and a page."""
+"""Scaling of a program: the cost of call sites over the number of ranks, a picture and a page."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
     from tisim.traces.extrapolation.prediction import Extrapolation
     from tisim.traces.extrapolation.recordings import Recordings
 
-# Numbers of ranks between the largest trace and the target.
+# Maximum number of additional sizes between the largest trace and the target.
 _BETWEEN = 6
-# Replays with drawn volumes at each number of ranks.
+# Number of replays with drawn volumes at each number of ranks.
 _DRAWS = 8
 
 
 @dataclass(frozen=True)
 class SitePoint:
-    """The cost of a call site on a number of ranks: the mean over the ranks, and an interval."""
+    """The cost of a call site on a number of ranks: the mean over the ranks and an interval."""
 
     ranks: int
     value: float
@@ -53,12 +53,12 @@ class SitePoint:
 class SiteCurve:
     """The cost of a call site over the number of ranks."""
 
-    #: The call, and where it stands; or the kind of calls, where only that is known. Empty for all
-    #: computations together, and for the whole program.
+    #: The call and its location; or the kind of calls, if only that is known. Empty for the sum of
+    #: all computations, and for the whole program.
     site: str
-    #: True for computations, false for the time in calls.
+    #: True for computations, false for time in calls.
     computes: bool
-    #: By the number of ranks, ascending.
+    #: In ascending order of the number of ranks.
     points: tuple[SitePoint, ...]
 
     @property
@@ -77,19 +77,19 @@ class ScalingCurves:
     unit: str
     recorded: tuple[int, ...]
     ranks: tuple[int, ...]
-    #: The most expensive at the target first.
+    #: In descending order of cost at the target.
     curves: tuple[SiteCurve, ...]
-    #: All computations together; none where there is one call site at most.
+    #: Sum of all computations; None if there is at most one call site.
     computing: SiteCurve | None
-    #: The simulated times; none without a platform.
+    #: The simulated times; None without a platform.
     whole: SiteCurve | None
-    #: Numbers of ranks at which the program cannot be extrapolated, and why.
+    #: Numbers of ranks at which the program cannot be extrapolated, with the reasons.
     left_out: tuple[tuple[int, str], ...]
-    #: How far to trust the times; empty without a platform.
+    #: Trustworthiness of the times; empty without a platform.
     trust: str = ""
 
     def dominating(self) -> list[tuple[int, SiteCurve]]:
-        """From which number of ranks on which of the curves is the highest."""
+        """Return which curve is the highest, and from which number of ranks on."""
         highest = []
         for place, ranks in enumerate(self.ranks):
             best = max(self.curves, key=lambda curve: curve.points[place].value)
@@ -104,9 +104,9 @@ def scaling_curves(
     prefer: Sequence[str] = (),
     platform: Platform | None = None,
 ) -> ScalingCurves:
-    """Costs of each call site on the recorded numbers of ranks, at the target and between.
-    Without a platform, on which traces are replayed, only computed volumes are shown. Raises
-    InputError when the program cannot be extrapolated to the target, or has nothing to show.
+    """Return the costs of each call site at the recorded sizes, the target and between. Without
+    a platform on which to replay the traces, only computed volumes are returned. Raises
+    InputError when the program cannot be extrapolated to the target, or has no costs to show.
     """
     rows: dict[int, dict[tuple[str, bool], SitePoint]] = {}
     left_out: list[tuple[int, str]] = []
@@ -148,15 +148,15 @@ def scaling_curves(
     )
 
 
-# Stands for all sites: of computations, or of the whole program.
+# Site of the sum over all computations, and of the whole program.
 _ALL = ""
 
 
 def _numbers_of_ranks(sizes: Sequence[int], target: int) -> list[int]:
-    """The recorded ones, the target, and some between that the grids of the sizes also have.
+    """Return the recorded sizes, the target, and some between that suit the grids of the sizes.
 
     Those between are multiples of the largest size by powers of the ratio of two sizes, such as
-    two, or the squares between where all sizes are squares.
+    two, or all squares between if all sizes are squares.
     """
     known = sorted({*sizes, target})
     largest = max(sizes)
@@ -173,7 +173,7 @@ def _numbers_of_ranks(sizes: Sequence[int], target: int) -> list[int]:
 
 
 def _computed(found: Explanation, ranks: int) -> dict[tuple[str, bool], SitePoint]:
-    """The mean computation of ranks before each call, in flops."""
+    """Return the mean computation of the ranks before each call, in flops."""
     fits = {volume.site: volume.fit for volume in found.findings.volumes}
     sums: dict[tuple[str, bool], float] = {}
     for node, times in _calls(found.program):
@@ -200,7 +200,7 @@ def _computed(found: Explanation, ranks: int) -> dict[tuple[str, bool], SitePoin
 
 
 def _calls(program: Sequence[TargetNode], times: int = 1) -> Iterator[tuple[TargetCall, int]]:
-    """The calls, and how often each is made."""
+    """Yield the calls, each with its number of executions."""
     for node in program:
         if isinstance(node, TargetLoop):
             yield from _calls(node.body, times * node.times)
@@ -215,9 +215,9 @@ def _replayed(
     platform: Platform,
     computed: dict[tuple[str, bool], SitePoint],
 ) -> dict[tuple[str, bool], SitePoint]:
-    """The same in seconds, and the time in calls by their kind, from replays.
+    """Convert costs to seconds, and add the time in calls by kind, from replays.
 
-    Computations before a call have the part of the time that they have of the volume.
+    The computing time is divided among calls in proportion to their volumes.
     """
     with tempfile.TemporaryDirectory(prefix="tisim-scaling-") as directory:
         trace = Path(directory) / "made.tit"
@@ -240,7 +240,7 @@ def _replayed(
 
 
 def _spent(trace: Path, platform: Platform, ranks: int, seed: int) -> dict[str, float]:
-    """Seconds by kind of action, the mean over the ranks, and the simulated time."""
+    """Return mean seconds per rank by kind of action, and the simulated time."""
     from tisim.simulation.replay import replay
 
     config = {"tisim/volume-seed": str(seed)}
@@ -251,29 +251,28 @@ def _spent(trace: Path, platform: Platform, ranks: int, seed: int) -> dict[str, 
 
 
 _FORMATS = (".svg", ".png")
-# Colours that colour-blind readers tell apart (Okabe & Ito 2008); other curves are grey.
+# Colours distinguishable by colour-blind readers (Okabe & Ito 2008); other curves are grey.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 _LOOKS = ("-", "--")  # computing, in calls
 _LONGEST_NAME = 60
 
 
 def check_scaling_picture(path: str | os.PathLike[str]) -> None:
-    """Check that a file has the suffix of a picture. Raises InputError when it has not."""
+    """Check that a file has the suffix of a picture; raise InputError otherwise."""
     if Path(path).suffix.lower() not in _FORMATS:
         raise InputError(f"a picture's suffix is one of {', '.join(_FORMATS)}", file=path)
 
 
 def draw_scaling(curves: ScalingCurves, path: str | os.PathLike[str]) -> None:
-    """Draw the costs of the most expensive call sites, both scales logarithmic. The suffix is
-    ``.svg`` or ``.png``. Raises InputError when the suffix is another, or the file cannot be
-    written.
+    """Draw the costs of the most expensive call sites, with logarithmic axes. Raises InputError
+    when the suffix is not ``.svg`` or ``.png``, or when the file cannot be written.
     """
     check_scaling_picture(path)
     write_file(path, scaling_picture(curves, Path(path).suffix.lower()[1:]))
 
 
 def scaling_picture(curves: ScalingCurves, form: str) -> bytes:
-    """The picture as ``svg`` or ``png``."""
+    """Return the picture as ``svg`` or ``png``."""
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -282,7 +281,7 @@ def scaling_picture(curves: ScalingCurves, form: str) -> bytes:
     FigureCanvasAgg(figure)
     _draw(figure, curves)
     written = io.BytesIO()
-    # Neither a date nor random names: equal curves give equal files.
+    # Without a date and random names, equal curves give equal files.
     with mpl.rc_context({"svg.hashsalt": "tisim"}):
         metadata = {"Date": None} if form == "svg" else None
         figure.savefig(written, format=form, dpi=150, metadata=metadata)
@@ -352,15 +351,15 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 3] + "..."
 
 
-# Rows of the table of parameters.
+# Maximum number of rows in the table of parameters.
 _MOST_PARAMETERS = 500
 
 
 def write_scaling_report(
     made: Extrapolation, curves: ScalingCurves, path: str | os.PathLike[str]
 ) -> None:
-    """Write one self-contained page: curves with intervals, what dominates, all functions. Raises
-    InputError when the suffix is another, or the file cannot be written.
+    """Write one self-contained page: curves with intervals, dominant costs, all functions. Raises
+    InputError when the suffix is wrong, or when the file cannot be written.
     """
     check_report(path)
     title = f"Extrapolated to {made.ranks:,} ranks"
@@ -463,7 +462,7 @@ def _cell(point: SitePoint, unit: str) -> str:
     if not point.high:
         return ""
     value, low, high = shown(point.value), shown(point.low), shown(point.high)
-    # Below the value: beside it, the column of the target was out of the window.
+    # Below the value: next to it, the target's column would leave the window.
     between = f'<br><small class="note">{low} to {high}</small>'
     return value if value == low == high else value + between
 

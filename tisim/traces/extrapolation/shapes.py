@@ -1,4 +1,4 @@
-"""Texts of calls without their numbers."""
+"""Texts of calls without numbers."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Shape:
 
     text: bytes
     marks: tuple[int, ...]
-    #: Which holes take ranks, bit by bit.
+    #: Bit mask of the holes that take ranks.
     rank_holes: int
-    #: Which holes stand for a number for each rank.
+    #: The holes that represent one number per rank.
     vectors: tuple[int, ...] = ()
-    #: Which holes are numbers in the name of a file.
+    #: The holes that are numbers in a file name.
     in_name: tuple[int, ...] = ()
     #: True if its numbers are means of data-dependent numbers.
     is_data: bool = False
@@ -41,22 +41,22 @@ class Shape:
         return self._hash
 
     def is_rank(self, hole: int) -> bool:
-        """True if a hole takes a rank."""
+        """Return whether a hole takes a rank."""
         return hole < 64 and bool(self.rank_holes >> hole & 1)
 
     @property
     def action(self) -> str:
-        """The first word."""
+        """First word."""
         return self.text.decode("utf-8", "replace").split(" ")[0]
 
     def shown(self) -> str:
-        """The text with an N for each number."""
+        """Return the text with an N for each number."""
         text = _PADDED.sub(b"N", self.text).decode("utf-8", "replace")
         return "".join("N" if ord(c) < 8 else c for c in text)
 
 
-# Where the names of files stand, and the numbers in them that are not the width of a rank's number.
-# More digits are no number that a trace can have.
+# Index of the file name in a line, and the numbers in names other than the width of a rank's
+# number. Trace numbers never have more digits.
 _NAMES = {b"open": 2, b"file_open": 2, b"stat": 1, b"unlink": 1, b"mkdir": 1}
 _IN_NAME = re.compile(rb"%\d*d|%%|(?<!\d)\d{1,18}(?!\d)")
 
@@ -64,8 +64,8 @@ _IN_NAME = re.compile(rb"%\d*d|%%|(?<!\d)\d{1,18}(?!\d)")
 def with_numbers_in_name(
     shape: Shape, values: list[Numbers], ranks: int
 ) -> tuple[Shape, list[Numbers]]:
-    """Make the numbers in the name of a file numbers of the call, which may follow the rank: ranks
-    may write to files in groups, ``out.<rank / 4>``, or to one for each step.
+    """Turn the numbers in a file name into numbers of the call, which may depend on the rank: ranks
+    may write to files in groups, ``out.<rank / 4>``, or to one per step.
     """
     words = shape.text.split(b" ")
     place = _NAMES.get(words[0], 0)
@@ -94,18 +94,18 @@ def with_numbers_in_name(
 
 @dataclass(frozen=True)
 class ClassCall:
-    """A call of a class of ranks."""
+    """A call of one class of ranks."""
 
     shape: Shape
     #: For each hole a number for each rank of the class.
     numbers: tuple[Numbers, ...]
-    #: The holes, but those that take ranks, whose numbers differ.
+    #: The holes, except those that take ranks, whose numbers differ.
     varying: frozenset[int]
     #: The calls that started the requests that it names.
     starters: tuple[ClassCall, ...] = ()
 
     def of_ranks(self, chosen: NDArray[np.bool_] | Numbers) -> ClassCall:
-        """The same call of some of the ranks, or of all in another order."""
+        """Return the call for some of the ranks, or for all in another order."""
         return ClassCall(
             self.shape,
             tuple(numbers[chosen] for numbers in self.numbers),

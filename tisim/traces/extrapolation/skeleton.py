@@ -1,8 +1,8 @@
-"""One program that all ranks of all traces run, each of them some parts of it.
+"""One program that all ranks of all traces execute, each of them some parts of it.
 
-Classes of ranks are merged one after the other. Two calls are the same one when they have the same
-shape and their ranks have a formula in common; among the ways to lay two programs beside each other
-the one with the most equal calls is taken.
+Classes of ranks are merged one after another. Two calls are the same if they have the same shape
+and their ranks share a formula; among the alignments of two programs, the one with the most equal
+calls is taken.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from tisim.traces.extrapolation.recorded import ClassProgram, Item, Repeat
 from tisim.traces.extrapolation.recorded import places as count_places
 from tisim.traces.extrapolation.shapes import ClassCall, Numbers
 
-# How often every class is laid beside the whole again.
+# Number of times that every class is realigned with the whole.
 _ROUNDS = 2
 
 
 def merged(classes: Sequence[ClassProgram], places: Sequence[Place]) -> list[Node]:
-    """The program of all classes."""
+    """Return the merged program of all classes."""
     merger = _Merger(places)
     program: list[Node] = []
     parts = parted(classes, places)
@@ -37,7 +37,7 @@ def merged(classes: Sequence[ClassProgram], places: Sequence[Place]) -> list[Nod
         program = merger.merge(program, nodes)
     for _ in range(_ROUNDS):
         before, program = program, merger.laid_again(program, alone)
-        if _is_same(before, program):  # so are all further rounds
+        if _is_same(before, program):  # further rounds change nothing
             break
     return program
 
@@ -55,14 +55,14 @@ class _Merger:
         self._scores = PairScores(self._kinds)
 
     def nodes(self, made: ClassProgram) -> list[Node]:
-        """The program of one class."""
+        """Return the program of one class."""
         kinds = [self._kind(made, call) for call in made.calls]
         return self._nodes(made, kinds, made.items, 0)
 
     def _nodes(
         self, made: ClassProgram, kinds: Sequence[CallKind], items: Sequence[Item], first: int
     ) -> list[Node]:
-        """A part of it; `first` is the number of its first place."""
+        """Return a part of it; `first` is the number of its first place."""
         nodes: list[Node] = []
         for item in items:
             if isinstance(item, Repeat):
@@ -84,7 +84,7 @@ class _Merger:
                 forms[hole] = self._peer_forms(made, values)
             else:
                 plain[hole] = values
-        # The calls that started the requests that it names, below those of the call itself.
+        # Negative keys: the calls that started the requests that it names.
         for starter in call.starters:
             for hole, values in enumerate(starter.numbers):
                 if starter.shape.is_rank(hole):
@@ -99,7 +99,7 @@ class _Merger:
         return self._forms[key]
 
     def merge(self, left: list[Node], right: list[Node]) -> list[Node]:
-        """Lay two sequences beside each other."""
+        """Align and merge two sequences."""
         pairs = self._scores.pairs(left, right)
         nodes: list[Node] = []
         at_left = at_right = 0
@@ -111,9 +111,9 @@ class _Merger:
         return nodes
 
     def _beside(self, left: Sequence[Node], right: Sequence[Node]) -> list[Node]:
-        """Two sequences of other calls, those that only differ in numbers beside each other.
+        """Interleave sequences of different calls; those differing only in numbers are adjacent.
 
-        A third class may make some of the one and some of the other.
+        A third class may make some of each.
         """
         nodes: list[Node] = []
         at_left = at_right = 0
@@ -128,15 +128,15 @@ class _Merger:
         return nodes
 
     def laid_again(self, whole: Sequence[Node], parts: Sequence[Sequence[Node]]) -> list[Node]:
-        """The same program, in which each class has chosen among all calls that there are.
+        """Return the program after each class has chosen among all calls.
 
-        A class that was merged early could not yet choose calls that later ones brought.
+        A class merged early could not choose calls that later classes added.
         """
         chosen: list[list[Node]] = [[] for _ in whole]
         for part in parts:
             for i, j in self._scores.pairs(whole, part):
                 chosen[i].append(part[j])
-        if sum(map(len, chosen)) < sum(map(len, parts)):  # a class has calls that found no place
+        if sum(map(len, chosen)) < sum(map(len, parts)):  # calls of a class were not placed
             return list(whole)
         made: list[Node] = []
         for node, same in zip(whole, chosen, strict=True):
@@ -158,7 +158,7 @@ class _Merger:
         return MergedCall(kind, left.calls + right.calls, self._sizes)
 
     def _all_alike(self, left: Sequence[Node], right: Sequence[Node]) -> Pairs:
-        """1 for calls of one shape whose ranks have a formula in common, else 0."""
+        """Return 1 for calls of one shape whose ranks share a formula, else 0."""
         alike = np.zeros((len(left), len(right)), dtype=np.int64)
         for i, mine in enumerate(left):
             for j, theirs in enumerate(right):
@@ -172,7 +172,7 @@ def _loops_of(nodes: Sequence[Loop]) -> tuple[LoopOf, ...]:
 
 
 def _is_same(left: Sequence[Node], right: Sequence[Node]) -> bool:
-    """True if two programs are made of the same calls of the same classes."""
+    """Return whether two programs consist of the same calls of the same classes."""
     return len(left) == len(right) and all(
         _parts(mine) == _parts(theirs)
         and (

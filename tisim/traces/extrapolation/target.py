@@ -1,4 +1,4 @@
-"""The program at the target, and the trace that is written of it class by class."""
+"""The program at the target, and the trace written of it class by class."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class TargetCall:
     """A call at the target."""
 
     site: MergedCall
-    #: Which ranks make it.
+    #: The ranks that make it.
     present: Mask
     #: The number of each rank, or one for all, by hole.
     numbers: list[Numbers]
-    #: The volume of the computation before it, where it was fitted.
+    #: The fitted volume of the computation before it, if any.
     volume: int = 0
     #: Its name in messages: the same at all numbers of ranks.
     name: str = ""
@@ -57,9 +57,9 @@ def write_program(
     comments: Sequence[str] = (),
     approximation: Approximation | None = None,
 ) -> int:
-    """Write a program at the target, and say how many classes of ranks it has. An empty `precision`
-    says that volumes are exact; `comments` stand before the lines of each rank; without an
-    approximation, numbers that are data are means.
+    """Write a program at the target; return its number of classes of ranks. An empty `precision`
+    marks volumes as exact; `comments` precede the lines of each rank; without an approximation,
+    data-dependent numbers are means.
     """
     writer = _core.ClassWriter(ranks)
     order = _SeenOrder()
@@ -86,7 +86,7 @@ def _all(program: Sequence[TargetNode]) -> list[TargetNode]:
 
 
 def _classes(masks: Sequence[Mask], ranks: int) -> list[Numbers]:
-    """Ranks that come to the same parts."""
+    """Group the ranks that execute the same parts."""
     packed = [
         np.packbits(np.stack(masks[first : first + 64]), axis=0, bitorder="little")
         for first in range(0, len(masks), 64)
@@ -104,10 +104,9 @@ def _classes(masks: Sequence[Mask], ranks: int) -> list[Numbers]:
 
 
 class _SeenOrder:
-    """Checks that parts that follow one another at the target did so in a trace.
+    """Checks that consecutive parts at the target were consecutive in a trace.
 
-    Two parts that no recorded rank had both stand in the merged program in an order that says
-    nothing.
+    If no recorded rank executed both of two parts, their order in the merged program is arbitrary.
     """
 
     def __init__(self) -> None:
@@ -137,8 +136,8 @@ class _Class:
     members: Numbers
     order: _SeenOrder
     approximation: Approximation | None = None
-    #: The text of the shape of each, which of its holes take ranks (bit by bit), and for each hole
-    #: one number, or one for each rank of the class.
+    #: For each call, the text of its shape, the bit mask of holes that take ranks, and for each
+    #: hole one number, or one for each rank of the class.
     calls: list[tuple[bytes, int, list[Numbers]]] = field(default_factory=list)
     rules: list[Rule] = field(default_factory=lambda: [[]])
 

@@ -1,4 +1,4 @@
-"""Volumes of computations over the number of ranks: least squares, checked on what is left out."""
+"""Fits of computation volumes over the number of ranks: least squares with cross-validation."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tisim.errors import InputError
 from tisim.traces.extrapolated import LeftOut
 from tisim.traces.packed_program import VOLUME
 
-#: How volumes may scale with the number of ranks.
+#: Assumptions on how volumes scale with the number of ranks.
 SCALINGS = ("auto", "strong", "weak")
-#: Sizes that are needed to check a function.
+#: Minimum number of sizes for checking a function.
 FEWEST_SIZES = 3
 # Terms t of the functions a t and a t + c: those that fall with the number of ranks, and others.
 _FALLING: dict[str, Callable[[float], float]] = {
@@ -42,12 +42,12 @@ class Curve:
     offset: float
 
     def at(self, ranks: float) -> float:
-        """The volume at a number of ranks."""
+        """Return the volume at a number of ranks."""
         return self.factor * self.term(ranks) + self.offset
 
 
 class UnexplainedVolumeError(InputError):
-    """An exact volume that no function gives, so that only means may be left."""
+    """An exact volume that no function explains, so that only means can be fitted."""
 
 
 @dataclass(frozen=True)
@@ -57,18 +57,18 @@ class VolumeFit:
     family: str
     #: Its value at the target.
     value: float
-    #: The largest relative error for a size, from the other ones.
+    #: The largest relative error of predicting a size from the others.
     error: float
     curve: Curve
-    #: Numbers of ranks, and the mean volume there, that were fitted.
+    #: Fitted numbers of ranks with their mean volumes.
     means: tuple[tuple[int, float], ...]
     #: The same function fitted without each of these sizes.
     without: tuple[Curve, ...]
-    #: How much more than that the volume is at this size, relative to what it says.
+    #: Relative errors of these fits at the omitted size: (actual - predicted) / predicted.
     errors: tuple[float, ...]
 
     def left_out(self, ranks: int) -> tuple[LeftOut, ...]:
-        """The values at a number of ranks of the fits without each of the sizes."""
+        """Return the values at a number of ranks of the leave-one-out fits."""
         return tuple(
             LeftOut(size, max(curve.at(ranks), 0.0), error)
             for (size, _), curve, error in zip(self.means, self.without, self.errors, strict=True)
@@ -76,7 +76,7 @@ class VolumeFit:
 
 
 def fit_volumes(means: Sequence[tuple[int, float]], target: int, scaling: str) -> VolumeFit:
-    """The function that predicts each size best from the others."""
+    """Return the function that best predicts each size from the others."""
     terms = {
         "auto": {**_STEADY, **_FALLING},
         "strong": _FALLING,
@@ -90,7 +90,7 @@ def fit_volumes(means: Sequence[tuple[int, float]], target: int, scaling: str) -
             fit = _fitted(name, term, with_offset, means, target)
             if fit.value >= 0:
                 found.append(fit)
-    # Among functions that are as good, the one that comes first has the fewest constants.
+    # Of equally good functions, the first has the fewest constants.
     return min(found, key=lambda fit: round(fit.error, 3))
 
 
@@ -130,23 +130,23 @@ def _fitted(
 
 #: The text of a computation, with the mark of its volume.
 COMPUTE = b"compute " + bytes([VOLUME])
-# Whole numbers in digits, see docs/tit.md: those from this on stand behind _DIGITS.
+# Codes of whole numbers, see docs/tit.md: codes of those from this on are offset by _DIGITS.
 _MILLION = 1_000_000
 _DIGITS = 1 << 50
 
 
 def value_of(code: int) -> Fraction:
-    """The number that a code stands for."""
+    """Return the number that a code represents."""
     return Fraction(_core.volume_text(code))
 
 
 def code_of(value: int) -> int:
-    """The code of a whole number, written in digits. Raises InputError when it is 2^50 or more."""
+    """Return the code of a whole number in digits. Raises InputError for 2^50 or more."""
     return int(codes_of(np.array([min(value, _DIGITS)], dtype=np.int64))[0])
 
 
 def codes_of(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The codes of whole numbers, as `code_of`."""
+    """Return the codes of whole numbers, as `code_of` does."""
     most = int(values.max(initial=0))
     if most >= _DIGITS:
         raise InputError(
@@ -157,7 +157,7 @@ def codes_of(values: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def whole_volumes(codes: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """The whole numbers of codes; None where a volume is not a whole number."""
+    """Return the whole numbers of codes; None if a volume is not a whole number."""
     known, at = np.unique(codes, return_inverse=True)
     volumes = [value_of(code) for code in known.tolist()]
     if any(volume.denominator != 1 for volume in volumes):

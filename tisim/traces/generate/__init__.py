@@ -1,4 +1,4 @@
-"""Traces without a machine, for scale studies: patterns of communication and I/O of any size.
+"""Synthetic traces for scale studies: patterns of communication and I/O of any size.
 
 >>> from tisim.traces.generate import Halo3D
 >>> Halo3D(ranks=8, iterations=100, allreduce=8).write("halo.tit")  # doctest: +SKIP

@@ -1,4 +1,4 @@
-"""Iterations of lines, computations that vary, and the grids that ranks stand in."""
+"""Base of the patterns: iterations of lines, varying computations, and process grids."""
 
 from __future__ import annotations
 
@@ -15,48 +15,48 @@ from tisim.errors import InputError
 if TYPE_CHECKING:
     import numpy as np
 
-#: Lines without their rank; a number is a computation of that part of an iteration's flops.
+#: Lines without their rank; a number is a computation, as a fraction of an iteration's flops.
 Program = list[str | float]
-# So many characters of a rank's trace are made at once.
+# Maximum number of characters of a rank's trace generated at once.
 _PIECE = 1 << 20
 _RANKS_BETWEEN_REPORTS = 256
-# A sum of doubles: one flop for so many bytes.
+# A sum of doubles: one flop per this many bytes.
 _BYTES_PER_FLOP = 8
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pattern(ABC):
-    """A program whose ranks do the same in every iteration.
+    """A program whose ranks repeat the same iteration.
 
     Parameters
     ----------
     ranks
         Number of ranks.
     iterations
-        How often the pattern is repeated.
+        Number of iterations.
     compute
         Flops of one rank in one iteration.
     imbalance
-        From 0 to 1. The flops of a rank are multiplied by a factor of its own, uniform between
+        From 0 to 1. The flops of each rank are multiplied by its own factor, uniform between
         ``1 - imbalance`` and ``1 + imbalance``.
     noise
-        The same for every single computation.
+        As `imbalance`, but for every single computation.
     allreduce
-        Bytes of an allreduce of all ranks that follows iterations; 0: none does.
+        Bytes of an allreduce of all ranks that follows iterations; 0 for none.
     allreduce_every
-        It follows every so many iterations.
+        Number of iterations between allreduces.
     seed
-        Of the random numbers: the same seed gives the same trace.
+        Seed of the random numbers: the same seed gives the same trace.
     requests
         Whether non-blocking calls and the waits for them have numbers (``request=N``).
 
     Raises
     ------
     InputError
-        When a number cannot be.
+        When a number is out of range.
     """
 
-    #: The least value of each parameter that is a number.
+    #: Minimum value of each numeric parameter.
     _least: ClassVar[Mapping[str, int]] = {
         **dict.fromkeys(("ranks", "allreduce_every"), 1),
         **dict.fromkeys(("iterations", "compute", "allreduce", "seed"), 0),
@@ -86,7 +86,7 @@ class Pattern(ABC):
 
     @abstractmethod
     def iteration(self, rank: int) -> Program:
-        """The actions of a rank in one iteration."""
+        """Return the actions of a rank in one iteration."""
 
     def write(
         self, target: str | os.PathLike[str], progress: Callable[[float], None] | None = None
@@ -96,10 +96,10 @@ class Pattern(ABC):
         Parameters
         ----------
         target
-            One packed file when its name ends in ``.tit``; otherwise a directory, with a file a
-            rank, which must not be there yet, or be empty.
+            One packed file if the name ends in ``.tit``; otherwise a directory, with one file per
+            rank, which must not exist or must be empty.
         progress
-            Is called now and then with the fraction that is written, from 0 to 1.
+            Called regularly with the written fraction, from 0 to 1.
 
         Raises
         ------
@@ -121,7 +121,7 @@ class Pattern(ABC):
                     progress(done / self.ranks)
 
     def repeated_pieces(self, rank: int) -> Iterator[tuple[str, int]]:
-        """The lines of a rank without noise: pieces, and how often each is repeated."""
+        """Yield the lines of a rank without noise: pieces, each with its number of repetitions."""
         volume = self._volume(rank)
         yield f"{rank} init\n", 1
         for program, times in self._repeated(rank, self._body(rank)):
@@ -130,7 +130,7 @@ class Pattern(ABC):
         yield f"{rank} finalize\n", 1
 
     def pieces(self, rank: int, progress: Callable[[float], None] | None = None) -> Iterator[str]:
-        """The lines of a rank, many at a time."""
+        """Yield the lines of a rank, many at once."""
         from tisim.traces.writer import spelled_out
 
         if not self.noise:
@@ -164,7 +164,7 @@ class Pattern(ABC):
         return [f"allreduce {self.allreduce} {max(self.allreduce // _BYTES_PER_FLOP, 1)}"]
 
     def _repeated(self, rank: int, body: Program) -> Iterator[tuple[Program, int]]:
-        """Programs that follow one another, each so many times."""
+        """Yield consecutive programs, each with its number of repetitions."""
         if not self.allreduce:
             yield body, self.iterations
             return
@@ -181,38 +181,38 @@ class Pattern(ABC):
     def _noisy(
         self, flops: list[float], times: int, random: np.random.Generator
     ) -> tuple[int, ...]:
-        """The volumes of computations that are repeated, each with a factor of its own."""
+        """Return the volumes of repeated computations, each with its own random factor."""
         drawn = random.random((times, len(flops)))
         volumes = (1 + self.noise * (2 * drawn - 1)) * flops
         return tuple(volumes.round().ravel())
 
     @cached_property
     def _factors(self) -> list[float]:
-        """The factors of the flops of each rank."""
+        """Factor of the flops of each rank."""
         drawn = self.random(0).random(self.ranks)
         factors: list[float] = (1 + self.imbalance * (2 * drawn - 1)).tolist()
         return factors
 
     def _volume(self, rank: int) -> float:
-        """Flops of a rank in one iteration, without noise."""
+        """Return the flops of a rank in one iteration, without noise."""
         return self.compute * self._factors[rank] if self.imbalance else self.compute
 
     def random(self, *stream: int) -> np.random.Generator:
-        """One of the independent sequences of random numbers of the seed."""
+        """Return one of the seed's independent sequences of random numbers."""
         import numpy as np
 
         return np.random.default_rng([self.seed, *stream])
 
 
 def numbered(program: Program) -> Program:
-    """The program with a number for each request, the lowest that is free."""
+    """Return the program with a number for each request, the lowest that is free."""
     made: Program = []
     pending: dict[int, tuple[str, ...]] = {}
     for line in program:
         words = line.split() if isinstance(line, str) else [""]
         if words[0] in ("isend", "irecv"):
             number = next(n for n in range(len(pending) + 1) if n not in pending)
-            # By source and tag a wait for a receive names it.
+            # A wait for a receive names it by source and tag.
             pending[number] = (words[1], words[2]) if words[0] == "irecv" else ()
             made.append(f"{line} request={number}")
         elif words[0] == "wait":
@@ -228,7 +228,7 @@ def numbered(program: Program) -> Program:
 
 
 def _template(rank: int, program: Program) -> str:
-    """The lines of a program, with places for its volumes."""
+    """Return the lines of a program, with placeholders for its volumes."""
     return "".join(
         f"{rank} compute %d\n" if isinstance(line, float) else f"{rank} {line}\n"
         for line in program
@@ -236,7 +236,7 @@ def _template(rank: int, program: Program) -> str:
 
 
 def process_grid(ranks: int, dimensions: int) -> tuple[int, ...]:
-    """Arrange ranks in a grid whose sides differ as little as possible, the longest first.
+    """Arrange ranks in a grid whose sides differ as little as possible, longest first.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def process_grid(ranks: int, dimensions: int) -> tuple[int, ...]:
     """
     if dimensions == 1:
         return (ranks,)
-    # The largest divisor that is not above the root leaves the most even rest.
+    # The largest divisor not above the root leaves the most even remainder.
     side = next(
         s
         for s in range(round(ranks ** (1 / dimensions)) + 1, 0, -1)
@@ -272,7 +272,7 @@ def check_grid(sides: Sequence[int], ranks: int, dimensions: int) -> None:
     Raises
     ------
     InputError
-        When it is not.
+        When it does not.
     """
     shown = "x".join(map(str, sides))
     if len(sides) != dimensions or min(sides) < 1:
@@ -286,7 +286,7 @@ def check_grid(sides: Sequence[int], ranks: int, dimensions: int) -> None:
 
 
 def neighbour(rank: int, sides: Sequence[int], dimension: int, step: int, periodic: bool) -> int:
-    """The rank that stands `step` places on in a grid; -1 where the grid has ended.
+    """Return the rank `step` places further in a grid; -1 past its end.
 
     Ranks are numbered with the first dimension running fastest.
     """

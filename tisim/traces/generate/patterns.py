@@ -1,4 +1,4 @@
-"""The patterns of communication and I/O, each a class."""
+"""The patterns of communication and I/O, one class each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Ring(Pattern):
-    """Every rank computes, sends to the next and receives from the one before.
+    """Every rank computes, sends to the next rank and receives from the previous one.
 
     All of them do so at once: a shift, as in a systolic matrix product.
 
@@ -48,7 +48,7 @@ class Ring(Pattern):
 
 @dataclass(frozen=True, kw_only=True)
 class _Halo(Pattern, ABC):
-    """The exchange in any number of dimensions."""
+    """A halo exchange in any number of dimensions."""
 
     dimensions: ClassVar[int]
 
@@ -66,7 +66,7 @@ class _Halo(Pattern, ABC):
 
     @cached_property
     def sides(self) -> tuple[int, ...]:
-        """Ranks in each dimension."""
+        """Number of ranks in each dimension."""
         return self.grid or process_grid(self.ranks, self.dimensions)
 
     @cached_property
@@ -83,7 +83,7 @@ class _Halo(Pattern, ABC):
             before, after = (
                 neighbour(rank, self.sides, dimension, step, self.periodic) for step in (-1, 1)
             )
-            # Messages one way carry one tag, so that both neighbours may be one rank.
+            # Each direction has its own tag, so that both neighbours may be the same rank.
             backwards, forwards = 2 * dimension, 2 * dimension + 1
             if after not in (rank, -1):
                 receives.append(f"irecv {after} {backwards} {nbytes}")
@@ -96,16 +96,16 @@ class _Halo(Pattern, ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Halo2D(_Halo):
-    """Ranks in a plane compute and swap edges with up to four neighbours.
+    """Ranks in a plane compute and exchange edges with up to four neighbours.
 
     Parameters
     ----------
     grid
-        Ranks in each dimension, the one that runs fastest first; as even as can be by default.
+        Ranks in each dimension, the fastest-running first; as even as possible by default.
     nbytes
-        Bytes of an edge: one number, or one a dimension.
+        Bytes of an edge: one number, or one per dimension.
     periodic
-        Whether the grid's ends are neighbours too.
+        Whether the ends of the grid are neighbours too.
     """
 
     dimensions: ClassVar[int] = 2
@@ -113,16 +113,16 @@ class Halo2D(_Halo):
 
 @dataclass(frozen=True, kw_only=True)
 class Halo3D(_Halo):
-    """Ranks in a box compute and swap faces with up to six neighbours.
+    """Ranks in a box compute and exchange faces with up to six neighbours.
 
     Parameters
     ----------
     grid
-        Ranks in each dimension, the one that runs fastest first; as even as can be by default.
+        Ranks in each dimension, the fastest-running first; as even as possible by default.
     nbytes
-        Bytes of a face: one number, or one a dimension.
+        Bytes of a face: one number, or one per dimension.
     periodic
-        Whether the grid's ends are neighbours too.
+        Whether the ends of the grid are neighbours too.
     """
 
     dimensions: ClassVar[int] = 3
@@ -138,9 +138,9 @@ class Wavefront(Pattern):
     Parameters
     ----------
     grid
-        Ranks in each of two dimensions; as even as can be by default.
+        Ranks in each of two dimensions; as even as possible by default.
     planes
-        Planes of a sweep; more of them keep more ranks busy and need more messages.
+        Number of planes of a sweep; more planes keep more ranks busy and need more messages.
     nbytes
         Bytes that a rank passes on for each plane, in each direction.
     """
@@ -158,7 +158,7 @@ class Wavefront(Pattern):
 
     @cached_property
     def sides(self) -> tuple[int, ...]:
-        """Ranks in each dimension."""
+        """Number of ranks in each dimension."""
         return self.grid or process_grid(self.ranks, 2)
 
     def iteration(self, rank: int) -> Program:
@@ -199,22 +199,22 @@ class Transpose(Pattern):
 
 @dataclass(frozen=True, kw_only=True)
 class Ocean(Pattern):
-    """Ranks hold blocks of an ocean with land in it, swap edges, and solve in each iteration.
+    """Ranks own blocks of an ocean with land in it, exchange edges, and solve in each iteration.
 
-    As in the ocean model POP: blocks of land are left out, and the others are dealt out along a
-    space-filling curve, so that ranks differ in whom they swap how much with. How many iterations
-    the solver needs, each with a swap of edges and a sum, differs from step to step.
+    As in the ocean model POP: blocks of land are left out, and the others are distributed along a
+    space-filling curve, so that ranks differ in their partners and message sizes. The number of
+    solver iterations, each with an exchange of edges and a sum, differs from step to step.
 
     Parameters
     ----------
     blocks
-        Blocks of a rank.
+        Number of blocks per rank.
     land
-        Part of the blocks that are land, from 0 to 0.9.
+        Fraction of the blocks that are land, from 0 to 0.9.
     nbytes
         Bytes of the edge between two blocks.
     fewest, most
-        Iterations of the solver in a step, drawn uniformly. Each has 0.02 of the flops of a step.
+        Solver iterations in a step, drawn uniformly. Each has 0.02 of the flops of a step.
     """
 
     _least: ClassVar[Mapping[str, int]] = {**Pattern._least, "blocks": 1, "nbytes": 0, "fewest": 1}
@@ -250,7 +250,7 @@ class Ocean(Pattern):
 
     @cached_property
     def _edges(self) -> list[Counter[int]]:
-        """By rank, the others that its blocks share edges with, and how many."""
+        """By rank, the ranks with which its blocks share edges, and how many edges."""
         needed = self.ranks * self.blocks
         drawn = self.random(3).random(math.ceil(needed / (1 - self.land)))
         ocean = sorted(drawn.argsort()[:needed].tolist())  # places along the curve
@@ -265,32 +265,32 @@ class Ocean(Pattern):
 
 
 def _cell(place: int) -> tuple[int, int]:
-    """The cell of a place on the curve of Morton: its bits in turn."""
+    """Return the cell of a place on the Morton curve: its bits alternate between coordinates."""
     bits = f"{place:b}"[::-1]
     return int(bits[::2][::-1] or "0", 2), int(bits[1::2][::-1] or "0", 2)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Refined(Pattern):
-    """Ranks hold blocks of a box that is refined around its middle, and write checkpoints.
+    """Ranks own blocks of a box refined around its centre, and write checkpoints.
 
-    As in the astrophysics code FLASH: each step swaps the guard cells of the faces that blocks
+    As in the astrophysics code FLASH: each step exchanges the guard cells of the faces that blocks
     share and ends with an allreduce of the time step; a checkpoint has a header and variables,
     which all ranks write together into one file. Without refinement each rank has one block, in a
-    grid; with it, blocks are dealt out along a space-filling curve.
+    grid; with it, blocks are distributed along a space-filling curve.
 
     Parameters
     ----------
     refined
-        Part of the blocks that are refined, from 0 to 1; eight smaller ones take the place of each.
+        Fraction of the blocks that are refined, from 0 to 1; eight smaller ones replace each.
     nbytes
         Bytes of the guard cells of a face.
     block_bytes
         Bytes of a variable in a block.
     variables
-        Variables in a checkpoint.
+        Number of variables in a checkpoint.
     checkpoint_every
-        Iterations between checkpoints; 0: there are none.
+        Iterations between checkpoints; 0 for none.
     """
 
     _least: ClassVar[Mapping[str, int]] = {
@@ -344,8 +344,8 @@ class Refined(Pattern):
 
     @cached_property
     def _mesh(self) -> tuple[list[int], list[Counter[int]]]:
-        """The first block of each rank and the number of all, along the curve; and by rank, with
-        whom it shares how many faces.
+        """The first block of each rank along the curve and the total number; and by rank, the
+        number of faces shared with each other rank.
         """
         import numpy as np
 
@@ -355,7 +355,7 @@ class Refined(Pattern):
         nearest = ((places - middle) ** 2).sum(axis=0).argsort(kind="stable")
         fine = np.zeros(self.ranks, dtype=np.bool_)
         fine[nearest[: round(self.refined * self.ranks)]] = True
-        # Cells are as large as the small blocks, and named after the first cell of their block.
+        # Cells are as large as small blocks, and named after the first cell of their block.
         double = tuple(2 * side for side in sides)
         cells = np.indices(double)
         first = np.where(
@@ -382,7 +382,7 @@ _HEADER = 4096
 
 
 def _morton(cells: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Places on the curve of Morton: the bits of the coordinates in turn."""
+    """Return places on the Morton curve: the interleaved bits of the coordinates."""
     import numpy as np
 
     made: NDArray[np.int64] = np.zeros_like(cells[0])
@@ -394,15 +394,15 @@ def _morton(cells: NDArray[np.int64]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, kw_only=True)
 class Sparse(Pattern):
-    """Every rank sends to a few others, drawn at random once, as on an unstructured mesh.
+    """Every rank sends to a few random partners, drawn once, as on an unstructured mesh.
 
     Parameters
     ----------
     degree
-        To how many others a rank sends; to all of them when there are fewer.
+        Number of partners of a rank; all other ranks if these are fewer.
     nbytes
-        Bytes of a message; or the least and the most of sizes whose logarithms are drawn uniformly
-        for each pair of partners.
+        Bytes of a message; or minimum and maximum of log-uniform sizes, drawn for each pair of
+        partners.
     """
 
     _least: ClassVar[Mapping[str, int]] = {**Pattern._least, "degree": 0}
@@ -422,13 +422,13 @@ class Sparse(Pattern):
 
     @cached_property
     def _partners(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """To whom each rank sends and how much; shapes (ranks, degree)."""
+        """The targets of each rank and the message sizes; shapes (ranks, degree)."""
         import numpy as np
 
         others = self.ranks - 1
         degree = min(self.degree, others)
         random = self.random(2)
-        # How far on the partners are, all different (Floyd's sampling, all ranks at once).
+        # Distances to the partners, all different (Floyd's sampling, all ranks at once).
         steps = np.empty((self.ranks, degree), dtype=np.int32)
         for column, most in enumerate(range(others - degree, others)):
             drawn = random.integers(0, most, self.ranks, dtype=np.int32, endpoint=True)
@@ -443,7 +443,7 @@ class Sparse(Pattern):
 
     @cached_property
     def _sources(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Messages by their target, and where those of each rank begin; shape (ranks + 1,)."""
+        """Messages by target, and the first message of each rank; shape (ranks + 1,)."""
         import numpy as np
 
         targets = self._partners[0].ravel()
@@ -471,7 +471,7 @@ _FORWARD = 1 / 3
 
 @dataclass(frozen=True, kw_only=True)
 class Training(Pattern, ABC):
-    """Steps of data-parallel training; how gradients are added up is left to the patterns."""
+    """Steps of data-parallel training; subclasses define how gradients are summed."""
 
     _least: ClassVar[Mapping[str, int]] = {**Pattern._least, "nbytes": 0, "buckets": 1}
 
@@ -480,7 +480,7 @@ class Training(Pattern, ABC):
 
     @abstractmethod
     def add_up(self, rank: int, nbytes: int) -> Program:
-        """Add a bucket of gradients up over all ranks."""
+        """Return the summation of a bucket of gradients over all ranks."""
 
     def iteration(self, rank: int) -> Program:
         program: Program = [_FORWARD]
@@ -491,28 +491,28 @@ class Training(Pattern, ABC):
 
 
 def part(whole: int, parts: int, index: int) -> int:
-    """One of `parts` parts that are as equal as can be."""
+    """Return the size of one of `parts` parts that are as equal as possible."""
     return whole * (index + 1) // parts - whole * index // parts
 
 
 def addition(nbytes: int) -> Program:
-    """Add two lots of gradients."""
+    """Return the addition of two sets of gradients."""
     return [f"compute {nbytes // 4}"] if nbytes >= 4 else []
 
 
 @dataclass(frozen=True, kw_only=True)
 class RingAllreduce(Training):
-    """Gradients are added up round a ring, then the sums go round once more.
+    """Gradients are summed around a ring, then the sums travel around once more.
 
-    Every rank sends ``2 (ranks - 1) / ranks`` of the gradients, in as many steps as twice the
-    other ranks (Patarasuk and Yuan, 2009). A trace has that many lines for each rank.
+    Every rank sends ``2 (ranks - 1) / ranks`` of the gradients, in ``2 (ranks - 1)`` steps
+    (Patarasuk and Yuan, 2009). A trace has that many lines for each rank.
 
     Parameters
     ----------
     nbytes
         Bytes of all gradients, numbers of four bytes.
     buckets
-        Parts in which they are added up, each as soon as the backward pass has come so far.
+        Parts in which they are summed, each once the backward pass has computed it.
     """
 
     def add_up(self, rank: int, nbytes: int) -> Program:
@@ -534,18 +534,18 @@ class RingAllreduce(Training):
 
 @dataclass(frozen=True, kw_only=True)
 class TreeAllreduce(Training):
-    """Gradients are added up to the root of a binomial tree, then the sums come down again.
+    """Gradients are summed towards the root of a binomial tree, then the sums are broadcast.
 
     Parameters
     ----------
     nbytes
         Bytes of all gradients, numbers of four bytes.
     buckets
-        Parts in which they are added up, each as soon as the backward pass has come so far.
+        Parts in which they are summed, each once the backward pass has computed it.
     """
 
     def add_up(self, rank: int, nbytes: int) -> Program:
-        # A rank's parent is the rank without its lowest bit, its children have one lower bit more.
+        # A rank's parent lacks the rank's lowest bit; its children have one additional lower bit.
         lowest = rank & -rank if rank else 1 << (self.ranks - 1).bit_length()
         bits = [1 << i for i in range(lowest.bit_length() - 1)]
         children = [rank + bit for bit in bits if rank + bit < self.ranks]
@@ -557,11 +557,11 @@ class TreeAllreduce(Training):
         return [*program, *(f"send {child} 0 {nbytes}" for child in reversed(children))]
 
 
-#: Patterns of file access; IOR has the last three.
+#: Patterns of file access; IOR offers the last three.
 Access = Literal["serial", "file-per-process", "shared", "strided"]
 ACCESSES: Final[tuple[Access, ...]] = get_args(Access)
 _HANDLE = 3
-# A name of one file a rank. The percent sign is doubled: lines are templates.
+# File name suffix per rank. The percent sign is doubled: lines are templates.
 _OF_A_RANK = ".%%05d"
 
 
@@ -572,9 +572,9 @@ class Io(Pattern):
     Parameters
     ----------
     access
-        ``serial``: rank 0 gathers the data of all and writes them. ``file-per-process``: each rank
-        writes a file of its own. ``shared``: all write to one file, each rank its data in one
-        piece. ``strided``: the same, block by block in turn.
+        ``serial``: rank 0 gathers the data of all ranks and writes them. ``file-per-process``: each
+        rank writes a separate file. ``shared``: all write to one file, each rank in one contiguous
+        piece. ``strided``: the same, alternating block by block.
     written
         Bytes of each rank in one iteration.
     block
@@ -582,7 +582,7 @@ class Io(Pattern):
     file
         Name of the file; ``file-per-process`` adds the rank.
     read_back
-        Whether the ranks then read what they have written.
+        Whether the ranks then read the data that they wrote.
     fsync
         Whether they call fsync after the writes.
     """
@@ -610,10 +610,10 @@ class Io(Pattern):
         return [1.0, gather, *(self._accesses(rank) if rank == 0 else [])]
 
     def _accesses(self, rank: int) -> list[str]:
-        """Open the file, write, perhaps read, and close it."""
+        """Return the calls that open the file, write, optionally read, and close it."""
         shares = self.access in ("shared", "strided")
         name = self.file + (_OF_A_RANK if self.access == "file-per-process" else "")
-        # A rank may open a shared file when others have written already.
+        # A rank may open a shared file after others have written to it.
         flags = ("rw" if self.read_back else "w") + ("c" if shares else "ct")
         lines = [f"open {_HANDLE} {name} {flags}", *self._moves("write", rank)]
         if self.fsync:
@@ -623,7 +623,7 @@ class Io(Pattern):
         return [*lines, f"close {_HANDLE}"]
 
     def _moves(self, call: str, rank: int, *, again: bool = False) -> list[str]:
-        """All blocks of a rank, from its first one on."""
+        """Return the transfers of a rank's blocks, from the first one."""
         first = {"shared": rank * self.written, "strided": rank * self.block}.get(self.access, 0)
         blocks = self.written // self.block * (self.ranks if self.access == "serial" else 1)
         start = [f"lseek {_HANDLE} {first}"] if first or again else []
