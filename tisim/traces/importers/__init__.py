@@ -1,4 +1,4 @@
-"""Traces of other tools: OTF2, tables of calls, and what installed packages add."""
+"""Importers of other tools' traces: OTF2, tables of calls, and formats of installed packages."""
 
 from tisim.traces.importers.conversion import Conversion, convert
 from tisim.traces.importers.importer import ForeignTrace, Importer, ImportOptions, Note, Notes

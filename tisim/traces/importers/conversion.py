@@ -1,4 +1,4 @@
-"""Importing a trace: from any known format to one that can be replayed."""
+"""Import of a trace in any known format as a trace that can be replayed."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 #: The group of entry points by which other packages add formats.
 GROUP = "tisim.importers"
-# Each format's module and class, in the order in which they are tried: those that are recognised by
-# a magic number first, tables last.
+# Each format's module and class, in the order in which they are tried: formats with a magic number
+# first, tables last.
 _OWN = {
     "otf2": ("tisim.traces.importers.otf2", "Otf2Importer"),
     "dumpi": ("tisim.traces.importers.dumpi", "DumpiImporter"),
@@ -51,13 +51,13 @@ _HEAD = 1 << 16
 
 
 def formats() -> tuple[str, ...]:
-    """The names of all formats, those of other packages last."""
+    """Return the names of all formats, those of other packages last."""
     return (*_OWN, *(name for name in _foreign() if name not in _OWN))
 
 
 def importer(name: str) -> Importer:
-    """The importer of a format. Raises InputError if there is none of that name, or the package
-    that has it cannot be loaded.
+    """Return the importer of a format. Raises InputError for an unknown format, or when the package
+    that provides it cannot be loaded.
     """
     if name in _OWN:
         module, attribute = _OWN[name]
@@ -69,7 +69,7 @@ def importer(name: str) -> Importer:
     try:
         found = entry.load()()
     except Exception as error:
-        # Somebody else's code: whatever it raises, the user learns whose it is.
+        # Third-party code: whatever it raises, the message names its origin.
         raise InputError(
             f"the importer {name!r} ({entry.value}) cannot be loaded: {error}"
         ) from error
@@ -82,7 +82,7 @@ def importer(name: str) -> Importer:
 
 
 def recognise(files: Sequence[Path]) -> Importer:
-    """The importer of the format that files are in, by their content. Raises InputError if a file
+    """Return the importer that recognises files by their content. Raises InputError if a file
     cannot be read, or no format fits.
     """
     head = b""
@@ -112,7 +112,7 @@ def _foreign() -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group=GROUP)}
 
 
-# So many characters of lines are handed on at once.
+# Maximum number of characters of lines passed on at once.
 _PIECE = 1 << 18
 
 
@@ -125,9 +125,9 @@ class Conversion:
     format
         The format that was read.
     ranks, lines
-        How many ranks, and lines of the trace, there are.
+        Numbers of ranks and of lines of the trace.
     notes
-        What was guessed or lost, by kind.
+        Guesses and losses, by kind.
     """
 
     format: str
@@ -147,40 +147,40 @@ def convert(
     timeline: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Conversion:
-    """Write a trace of another tool as a trace that can be replayed.
+    """Convert another tool's trace for replay.
 
     Parameters
     ----------
     source
-        The file that the other tool calls its trace, or several files, or a directory.
+        The trace file of the other tool, or several files, or a directory.
     output
-        The trace to write: one packed file when its name ends in ``.tit``, else a directory. It
-        appears when it is whole.
+        The trace to write: one packed file if its name ends in ``.tit``, otherwise a directory. It
+        appears once it is complete.
     format
-        The format of `source`; None: it is recognised by its content.
+        The format of `source`; None recognises it by its content.
     speed
-        For formats with durations: flop/s (or instructions a second) of the recorded machine, a
+        For formats with durations: flop/s (or instructions per second) of the recorded machine, a
         number or text such as ``"2.4Gf"``.
     counter
-        The hardware counter in the trace to take volumes from, such as ``"PAPI_TOT_INS"``.
+        The hardware counter in the trace that provides volumes, such as ``"PAPI_TOT_INS"``.
     columns
         For tables: the column of each quantity, see the documentation of imports.
     timeline
-        A file (``.csv`` or ``.parquet``) to write when each call began and ended, for formats that
-        say it: the columns ``rank``, ``kind``, ``start``, ``end`` and ``line``, as an execution
-        writes them.
+        A file (``.csv`` or ``.parquet``) for the begin and end of each call, for formats that
+        contain them: the columns ``rank``, ``kind``, ``start``, ``end`` and ``line``, as an
+        execution writes them.
     progress
-        Is told now and then which part is done, from 0 to 1.
+        Called regularly with the completed fraction, from 0 to 1.
 
     Returns
     -------
     Conversion
-        What was written, and what was guessed or lost.
+        Facts about the written trace, with guesses and losses.
 
     Raises
     ------
     InputError
-        If the source cannot be read, is damaged, or says what no trace can say.
+        If the source cannot be read, is damaged, or cannot be expressed as a trace.
     """
     named = [source] if isinstance(source, str | os.PathLike) else list(source)
     if not named:
@@ -222,7 +222,7 @@ def convert(
             for rank in range(trace.ranks):
                 try:
                     lines += _write(writer, trace, rank)
-                except (ArithmeticError, ValueError) as error:  # infinities, and sums of them
+                except (ArithmeticError, ValueError) as error:  # infinities and their sums
                     raise InputError(
                         f"rank {rank} has a number that no trace can have ({error})", file=files[0]
                     ) from None
@@ -241,7 +241,7 @@ def convert(
 def _writer(
     output: str | os.PathLike[str], trace: ForeignTrace
 ) -> Iterator[TraceWriter | DrawnTraceWriter]:
-    """The writer of the trace: one that draws volumes where there are histograms of them."""
+    """Open a writer for the trace: one that draws volumes if it has histograms."""
     if not trace.histograms:
         with write_trace(output, trace.ranks) as writer:
             yield writer
@@ -260,7 +260,7 @@ def _writer(
 
 
 def _write(writer: TraceWriter | DrawnTraceWriter, trace: ForeignTrace, rank: int) -> int:
-    """Write one rank, and say how many lines it has."""
+    """Write one rank; return its number of lines."""
     program = trace.program(rank)
     if program is not None:
         writer.write_program(rank, program)
@@ -268,11 +268,11 @@ def _write(writer: TraceWriter | DrawnTraceWriter, trace: ForeignTrace, rank: in
     count = 0
 
     def pieces() -> Iterator[str]:
-        """The lines, many at a time."""
+        """Yield the lines, many at once."""
         nonlocal count
         piece: list[str] = []
         size = 0
-        for line in trace.lines(rank):  # or several of them
+        for line in trace.lines(rank):  # or several lines
             count += line.count("\n")
             piece.append(line)
             size += len(line)

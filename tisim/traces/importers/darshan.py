@@ -1,4 +1,4 @@
-"""Darshan's extended traces (DXT), as darshan-dxt-parser prints them."""
+"""Darshan's extended traces (DXT), as printed by darshan-dxt-parser."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _RANK = re.compile(r"# DXT, rank: (-?\d+), hostname:")
 _COUNTS = re.compile(r"# DXT, write_count: (\d+), read_count: (\d+)")
 _PROCESSES = re.compile(r"# nprocs: (\d+)")
 _INCOMPLETE = "*WARNING*"
-# The columns of a row that are read; behind them come OSTs of Lustre and a thread.
+# Number of columns read from a row; Lustre OSTs and a thread follow.
 _COLUMNS = 8
 _POSIX, _MPI_IO = "X_POSIX", "X_MPIIO"
 
@@ -28,7 +28,7 @@ _POSIX, _MPI_IO = "X_POSIX", "X_MPIIO"
 class Access(NamedTuple):
     """One read or write of a rank."""
 
-    #: Seconds since the job began.
+    #: Seconds since the start of the job.
     start: float
     end: float
     file: str
@@ -38,7 +38,7 @@ class Access(NamedTuple):
 
 
 class Listing(SpooledTrace):
-    """The accesses of a job, by rank. Raises InputError if it is something else, or cut."""
+    """The accesses of a job, by rank. Raises InputError if it is not a listing, or truncated."""
 
     def __init__(self, path: Path, options: ImportOptions, notes: Notes) -> None:
         super().__init__(path, options, notes)
@@ -52,7 +52,7 @@ class Listing(SpooledTrace):
         return AccessReader(rank, self).lines(self.accesses(rank))
 
     def accesses(self, rank: int) -> list[Access]:
-        """The accesses of a rank, in the order of their beginnings."""
+        """Return the accesses of a rank, ordered by start time."""
         rows = (json.loads(row) for row in self._spool.rows(rank))
         return sorted(Access(*row) for row in rows)
 
@@ -89,7 +89,7 @@ class Listing(SpooledTrace):
             )
 
     def _heading(self, line: str, number: int, table: _Table) -> _Table:
-        """Take a comment; the table that the rows behind it belong to."""
+        """Process a comment; return the table to which the following rows belong."""
         place = f"line {number}"
         if (found := _PROCESSES.match(line)) is not None:
             self.ranks = int(found[1])
@@ -140,7 +140,7 @@ class Listing(SpooledTrace):
 
 
 class _Table:
-    """The accesses of one rank to one file, while they are read."""
+    """The accesses of one rank to one file, while being read."""
 
     def __init__(self, file: str, line: int) -> None:
         self.file = file
@@ -153,7 +153,7 @@ _BINARY = "is not text: run darshan-dxt-parser LOG > dxt.txt, and import what it
 
 
 class DarshanImporter(Importer):
-    """Reads what darshan-dxt-parser prints."""
+    """Reads the output of darshan-dxt-parser."""
 
     name = "darshan"
     title = "Darshan's extended traces (DXT), printed by darshan-dxt-parser"
@@ -171,7 +171,7 @@ class DarshanImporter(Importer):
 
 
 class AccessReader(RankConverter):
-    """Writes the accesses of one rank."""
+    """Writes the accesses of one rank as lines."""
 
     def lines(self, accesses: Sequence[Access]) -> Iterator[str]:
         """Yield the lines of the rank."""
@@ -192,7 +192,7 @@ class AccessReader(RankConverter):
             calls.compute(self._options.volume_of(max(access.start - ended, 0.0)))
             ended = max(ended, access.end)
             if not files.is_open(access.file):
-                # The creator of a file is not known: without the flag c the file existed before.
+                # The creator of a file is unknown: without the flag c the file existed before.
                 files.open(access.file, access.file, "".join(sorted(ways[access.file])))
             files.transfer(access.file, access.nbytes, writes=access.writes, offset=access.offset)
             word = "pwrite" if access.writes else "pread"

@@ -1,4 +1,4 @@
-"""Traces of Dimemas."""
+"""Dimemas traces."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from tisim.traces.importers.rank_calls import (
 from tisim.traces.importers.vectors import Records, VectorSizes, extrae_share, extrae_size
 from tisim.traces.importers.words import ROOTED, VECTORS, uniform_collective
 
-#: The collectives by Dimemas's numbers.
+#: The collectives, by Dimemas's numbers.
 OPERATIONS = (
     *("barrier", "bcast", "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv"),
     *("alltoall", "alltoallv", "reduce", "allreduce", "reducescatter", "scan"),
 )
-# The kind of a send: 1 stands for synchronous, 2 for immediate.
+# The mode of a send: bit 1 means synchronous, bit 2 immediate.
 _IMMEDIATE = 2
 _SENDS = ("send", "ssend", "isend", "issend")
 _RECEIVE, _IMMEDIATE_RECEIVE, _WAIT = range(3)
 
 
 class DimemasRank(RankConverter):
-    """Reads the records of one task in their order."""
+    """Converts the records of one task in order."""
 
     def __init__(self, rank: int, trace: DimemasTrace) -> None:
         super().__init__(rank, trace)
         self._communicators = trace.communicators
         self._vectors = trace.vectors
-        # Pending receives by what their wait repeats of them; pending sends, for which none waits.
+        # Pending receives by the fields that their waits repeat; pending sends, without waits.
         self._receives: dict[tuple[str, ...], deque[int]] = defaultdict(deque)
         self._sends: list[int] = []
         self._requests = 0
@@ -46,9 +46,7 @@ class DimemasRank(RankConverter):
         self._first_send = ""
 
     def lines(self, rows: Iterable[str]) -> Iterator[str]:
-        """Yield the lines of the rank. Raises InputError if a record is not as Dimemas
-        writes it.
-        """
+        """Yield the lines of the rank. Raises InputError if a record is not in Dimemas's format."""
         calls = self._calls
         self._write_head(self._communicators)
         for row in rows:
@@ -84,7 +82,7 @@ class DimemasRank(RankConverter):
         elif kind == "10":
             self._collective([int(field) for field in fields])
         else:
-            # Newer traces name the peer's thread too.
+            # Newer traces also give the peer's thread.
             if len(fields) not in (5, 6):
                 raise ValueError(fields)
             peer, (nbytes, tag, comm, mode) = fields[0], fields[-4:]
@@ -174,13 +172,13 @@ class DimemasImporter(Importer):
 
 
 class DimemasTrace(SpooledTrace):
-    """The records of a trace, kept by task."""
+    """The records of a trace, by task."""
 
     has_times = False
 
     def __init__(self, file: Path, options: ImportOptions, notes: Notes) -> None:
         self._known: dict[int, Group] = {}
-        # Counts that ranks send and receive in vector collectives, by communicator.
+        # Numbers of bytes that ranks send and receive in vector collectives, by communicator.
         self._sizes: Records = defaultdict(list)
         super().__init__(file, options, notes)
         self.communicators = Communicators(self.ranks, self._known)

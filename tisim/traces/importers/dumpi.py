@@ -1,4 +1,4 @@
-"""Traces of DUMPI, which SST, CODES and TraceR replay."""
+"""DUMPI traces, which SST, CODES and TraceR replay."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tisim.errors import InputError
 from tisim.traces.importers.importer import ForeignTrace, Importer, ImportOptions, Notes
 from tisim.traces.importers.mpi_calls import CallReader, CallTrace, Datatypes, MpiCall
 
-# From MPI_CHAR on, in DUMPI's order, on machines of 64 bits: used where a file lists no sizes.
+# From MPI_CHAR on, in DUMPI's order, on 64-bit machines: used if a file lists no sizes.
 _FIRST = 2
 _TYPE_SIZES = (1, 1, 1, 1, 4, 2, 2, 4, 4, 8, 8, 4, 8, 16, 8, 8, 8, 1, 0, 0, 8, 12, 12, 6, 8, 20)
 
 
 def datatypes_of(listed: list[int]) -> Datatypes:
-    """The datatypes of a rank."""
+    """Return the datatypes of a rank."""
     return Datatypes(dict(enumerate(listed)) or dict(enumerate(_TYPE_SIZES, _FIRST)))
 
 
@@ -46,8 +46,8 @@ class TextFile:
         """Do nothing: the file is open only while it is read."""
 
     def calls(self) -> Iterator[MpiCall]:
-        """Yield the calls in their order. Raises InputError if the text is something else, or ends
-        within a call.
+        """Yield the calls in order. Raises InputError if the text is not a trace, or ends within a
+        call.
         """
         call: MpiCall | None = None
         number, calls = 0, 0
@@ -89,7 +89,7 @@ def _set(call: MpiCall, name: str, text: str) -> None:
         call.numbers[name] = int(found[0])
 
 
-#: The number that ends the stream of calls.
+#: The function number that ends the stream of calls.
 END_OF_STREAM = 293
 
 
@@ -97,11 +97,11 @@ END_OF_STREAM = 293
 class Field:
     """A field of a call."""
 
-    #: As in MPI; empty where nothing needs it.
+    #: As in MPI; empty if unused.
     name: str
     #: ``i32``, ``i16[]``, ``text``, ``status`` and so on.
     kind: str
-    #: True if only the root's record has it.
+    #: True if only the root's record contains it.
     at_root_only: bool
 
 
@@ -111,7 +111,7 @@ Layout = tuple[str, tuple[Field, ...]]
 
 @cache
 def layouts() -> dict[int, Layout]:
-    """The layout of each function, by its number."""
+    """Return the layout of each function, by number."""
     text = resources.files(__package__).joinpath("dumpi_layouts.txt").read_text()
     found: dict[int, Layout] = {}
     for line in text.splitlines():
@@ -129,9 +129,9 @@ def _field(text: str) -> Field:
 #: The first bytes of a file, and of its last record.
 MAGIC = b"\xff\xaa\xddDUMPI"
 _INDEX_SIZE = 64
-# The meaning of a call's mask for its record.
+# Bits of a call's mask that select parts of its record.
 _STATUS, _CPU_TIME, _WALL_TIME, _THREAD, _COUNTERS = 0x03, 0x04, 0x08, 0x40, 0x80
-# Longer arrays and texts than this are not believed.
+# Maximum plausible length of arrays and texts.
 _MOST = 1 << 24
 _OLDEST = (0, 6, 9)
 _NANOSECONDS = 1_000_000_000
@@ -139,8 +139,8 @@ _SIZES = {"i8": 1, "i16": 2, "i32": 4, "i64": 8}
 
 
 class BinaryFile:
-    """The trace of one rank. Raises InputError if it is not a DUMPI file, is cut, or of a version
-    that wrote other records.
+    """The trace of one rank. Raises InputError if it is not a DUMPI file, is truncated, or of a
+    version with a different record format.
     """
 
     def __init__(self, path: Path) -> None:
@@ -178,7 +178,7 @@ class BinaryFile:
         self._file.close()
 
     def calls(self) -> Iterator[MpiCall]:
-        """Yield the calls in their order."""
+        """Yield the calls in order."""
         file = self._file
         file.seek(self._body)
         cpu_base, wall_base = file.number(4), file.number(4)
@@ -264,7 +264,7 @@ class BinaryFile:
 
 
 class _Bytes:
-    """Numbers of a file, most significant byte first."""
+    """Big-endian numbers of a file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -321,13 +321,13 @@ class _Bytes:
         return InputError(f"is cut or damaged near byte {self._file.tell()}", file=self._path)
 
 
-# The .meta file begins so, and names what the files of the ranks begin with.
+# The beginning of a .meta file, which contains the name prefix of the ranks' files.
 _META = b"hostname="
 _DIGITS = 4
 
 
 class DumpiImporter(Importer):
-    """Reads DUMPI's binary files, and what ``dumpi2ascii`` prints of them."""
+    """Reads DUMPI's binary files, and the output of ``dumpi2ascii``."""
 
     name = "dumpi"
     title = "DUMPI, which SST, CODES and TraceR replay"
@@ -384,7 +384,7 @@ def _opened(path: Path) -> BinaryFile | TextFile:
 
 
 def _meta_in(path: Path) -> Path | None:
-    """The .meta file in a directory that has one."""
+    """Return the .meta file of a directory, if it has exactly one."""
     if not path.is_dir():
         return None
     found = sorted(path.glob("*.meta"))
@@ -392,7 +392,7 @@ def _meta_in(path: Path) -> Path | None:
 
 
 def _of_meta(meta: Path) -> list[Path]:
-    """The files of the ranks that a .meta file names."""
+    """Return the files of the ranks named by a .meta file."""
     pairs = dict(
         line.split("=", 1) for line in meta.read_text(errors="replace").splitlines() if "=" in line
     )

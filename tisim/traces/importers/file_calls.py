@@ -1,4 +1,4 @@
-"""Calls of files in the words of a trace."""
+"""File calls in the vocabulary of a trace."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ _NUMBER = re.compile(r"\d+")
 
 
 def trace_name(path: str, rank: int) -> str:
-    """The word of a trace for a file.
+    """Return the name of a file in a trace.
 
-    Where a number in the last part of the path is that of the rank, a pattern stands in the place
-    of the last such one, so that the files of all ranks have one name. Blanks and ``#``, which a
-    word cannot have, become ``_``.
+    The last number in the file name that equals the rank is replaced by a pattern, so that the
+    files of all ranks have one name. Blanks and ``#``, which a word cannot contain, become ``_``.
     """
     folder, slash, name = path.rpartition("/")
     folder, name = (_word(part.replace("%", "%%")) for part in (folder, name))
@@ -33,7 +32,7 @@ def _word(text: str) -> str:
 
 
 class FileCalls:
-    """Files that a rank has open, by what the other format calls each of them."""
+    """The open files of a rank, by their identifiers in the other format."""
 
     def __init__(self, rank: int, calls: RankCalls) -> None:
         self._rank = rank
@@ -41,30 +40,30 @@ class FileCalls:
         self._handles = RequestNumbers()
 
     def is_open(self, file: Hashable) -> bool:
-        """True if a file is open."""
+        """Return whether a file is open."""
         return self._handles.number(file) is not None
 
     def open(self, file: Hashable, path: str, flags: str) -> None:
-        """A file is opened, with the flags of a trace; an open one is closed first."""
+        """Open a file with the flags of a trace; an open one is closed first."""
         self.close(file)
         handle = self._handles.give(file)
         self._calls.action(f"open {handle} {trace_name(path, self._rank)} {flags}".rstrip())
 
     def close(self, file: Hashable) -> None:
-        """A file is closed; one that is not open is left alone."""
+        """Close a file; does nothing if it is not open."""
         handle = self._handles.release(file)
         if handle is not None:
             self._calls.action(f"close {handle}")
 
     def close_all(self) -> None:
-        """Close the files that are still open, in the order in which they were opened."""
+        """Close the files that are still open, in the order of opening."""
         for file in list(self._handles):
             self.close(file)
 
     def transfer(
         self, file: Hashable, nbytes: int, *, writes: bool, offset: int | None = None
     ) -> None:
-        """A read or write of an open file: at an offset, or at its position."""
+        """Read or write an open file, at an offset or at its position."""
         word = "write" if writes else "read"
         handle = self._handles.number(file)
         if offset is None:
@@ -73,13 +72,13 @@ class FileCalls:
             self._calls.action(f"p{word} {handle} {nbytes} {offset}")
 
     def seek(self, file: Hashable, offset: int, origin: str) -> None:
-        """The position of an open file moves: ``set``, ``cur`` or ``end``."""
+        """Move the position of an open file: ``set``, ``cur`` or ``end``."""
         self._calls.action(f"lseek {self._handles.number(file)} {offset} {origin}")
 
     def sync(self, file: Hashable) -> None:
-        """The data of an open file go to its disk."""
+        """Flush the data of an open file to its disk."""
         self._calls.action(f"fsync {self._handles.number(file)}")
 
     def name(self, word: str, path: str) -> None:
-        """A call by name: ``stat``, ``unlink`` or ``mkdir``."""
+        """Call ``stat``, ``unlink`` or ``mkdir`` with a file name."""
         self._calls.action(f"{word} {trace_name(path, self._rank)}")

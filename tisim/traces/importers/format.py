@@ -1,4 +1,4 @@
-"""The common parts of the readers of formats: an opened trace, and one rank of it."""
+"""Common parts of the importers: an opened trace, and one rank of it."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from tisim.traces.importers.rank_spool import RankSpool
 
 
 def only_file(files: Sequence[Path], form: str) -> Path:
-    """The one file of a trace. Raises InputError, which begins with `form`, if it is another."""
+    """Return the only file of a trace. Raises InputError, beginning with `form`, otherwise."""
     if len(files) > 1 or files[0].is_dir():
         raise InputError(f"{form}; name that", file=files[0])
     return files[0]
 
 
 def need_speed(options: ImportOptions, file: Path, recorder: str) -> None:
-    """Refuse an import without ``--speed``, or with a counter, which `recorder` does not keep."""
+    """Refuse an import without ``--speed``, or with a counter, which `recorder` does not record."""
     if options.counter is not None:
         raise InputError(f"{recorder} no hardware counters; use --speed", file=file)
     options.volume_of(0.0)
 
 
 class FormatTrace(ForeignTrace):
-    """An opened trace of a file. Most formats say when calls began and ended."""
+    """An opened trace file. Most formats contain the begin and end of calls."""
 
     ranks = 0
     has_times = True
@@ -39,7 +39,7 @@ class FormatTrace(ForeignTrace):
 
 
 class SpooledTrace(FormatTrace):
-    """A trace that is read once, and whose rows are kept by rank."""
+    """A trace that is read once and whose rows are kept by rank."""
 
     def __init__(self, file: Path, options: ImportOptions, notes: Notes) -> None:
         super().__init__(file, options, notes)
@@ -52,14 +52,14 @@ class SpooledTrace(FormatTrace):
 
     @abstractmethod
     def _read(self) -> None:
-        """Read the file, and keep the rows of all ranks."""
+        """Read the file and keep the rows of all ranks."""
 
     def close(self) -> None:
         self._spool.close()
 
 
 class RankConverter:
-    """Makes lines of what was recorded of one rank."""
+    """Converts the records of one rank to lines."""
 
     def __init__(
         self, rank: int, trace: FormatTrace, requests: RequestNumbers | None = None
@@ -71,13 +71,13 @@ class RankConverter:
         self._calls = RankCalls(rank, requests)
 
     def _write_head(self, communicators: Communicators) -> None:
-        """Write what stands before all calls."""
+        """Write the lines that precede all calls."""
         self._calls.action("init")
         for words in communicators.declarations(self._rank):
             self._calls.action(words)
 
     def _keep_times(self, function: str, begin: int, end: int) -> None:
-        """Keep when the call began and ended that was written last, in nanoseconds."""
+        """Keep the begin and end of the most recently written call, in nanoseconds."""
         if self._options.times is not None:
             line = self._calls.lines.count
             self._options.times.add(self._rank, function, begin, end, line)

@@ -1,4 +1,4 @@
-"""GOAL schedules, which LogGOPSim simulates."""
+"""GOAL schedules, the input of LogGOPSim."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tisim.traces.goal import goal_errors, read_goal
 from tisim.traces.importers.format import FormatTrace, only_file
 from tisim.traces.importers.importer import ForeignTrace, Importer, ImportOptions, Notes
 
-# So many bytes of lines are made at once.
+# Maximum number of bytes of lines generated at once.
 _PIECE = 1 << 18
 
 
 class GoalImporter(Importer):
-    """Reads the schedules that LogGOPSim simulates, as text and binary."""
+    """Reads LogGOPSim's schedules, text and binary."""
 
     name = "goal"
     title = "GOAL schedules, which LogGOPSim simulates"

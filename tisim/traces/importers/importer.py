@@ -1,4 +1,4 @@
-"""The interface of the reader of a foreign format: options, notes, times of calls."""
+"""The interface of an importer: options, notes, times of calls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tisim.support.files import replacing, write_file
 from tisim.traces.importers.words import kind_of
 from tisim.traces.program import CallSequence, Program
 
-#: Information that traces of several formats lack.
+#: Notes on information that traces of several formats lack.
 NO_FINALIZE = "a rank without MPI_Finalize, which is added"
 NO_WAIT = "a request that nothing waits for is waited for at the end"
 
@@ -26,11 +26,11 @@ class Note:
     Attributes
     ----------
     text
-        What was guessed or lost, such as ``MPI_Put is left out``.
+        Description of the guess or loss, such as ``MPI_Put is left out``.
     count
-        How often.
+        Number of occurrences.
     first
-        The first place, such as ``rank 3, event 120``.
+        Place of the first one, such as ``rank 3, event 120``.
     """
 
     text: str
@@ -55,22 +55,22 @@ class Notes:
         Parameters
         ----------
         text
-            Its kind; the same text is the same kind.
+            Its kind; equal texts are of one kind.
         place
-            Where it is.
+            Where it occurred.
         times
-            How often it stands there.
+            Number of occurrences there.
         """
         self._first.setdefault(text, place)
         self._count[text] = self._count.get(text, 0) + times
 
     def clear(self) -> None:
-        """Forget all kinds."""
+        """Remove all kinds."""
         self._first.clear()
         self._count.clear()
 
     def __iter__(self) -> Iterator[Note]:
-        """The kinds in the order of their first places."""
+        """Yield the kinds in the order of their first places."""
         for text, first in self._first.items():
             yield Note(text, self._count[text], first)
 
@@ -80,19 +80,19 @@ class Notes:
 
 PARQUET = ".parquet"
 _COLUMNS = ("rank", "kind", "start", "end", "line")
-# Rows of a block of Parquet.
+# Number of rows in a Parquet block.
 _BLOCK = 1 << 17
 
 
 class CallTimes:
-    """Keeps the times of calls in a temporary file: the first one is known in the end only."""
+    """Keeps the times of calls in a temporary file: the first is only known at the end."""
 
     def __init__(self) -> None:
-        import tempfile  # replays can do without it
+        import tempfile  # replays do not need it
 
         self._file = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - see close
         self._first: int | None = None
-        # The rank whose call came last, and when that ended.
+        # The rank and the end of the most recent call.
         self._last = (-1, 0)
 
     def close(self) -> None:
@@ -100,9 +100,9 @@ class CallTimes:
         self._file.close()
 
     def add(self, rank: int, function: str, begin: int, end: int, line: int) -> None:
-        """Keep a call: its name in MPI, without ``MPI_``, or a word of a trace; nanoseconds on a
-        clock of all ranks; the last line of the rank's trace that came of it. The calls of a rank
-        come in their order.
+        """Add a call: its MPI name without ``MPI_``, or a trace action; nanoseconds on a clock
+        common to all ranks; the last line that it produced in the rank's trace. The calls of a rank
+        are added in order.
         """
         if self._first is None or begin < self._first:
             self._first = begin
@@ -113,8 +113,8 @@ class CallTimes:
         self._last = rank, end
 
     def write(self, target: str | os.PathLike[str]) -> None:
-        """Write the table: ``rank,kind,start,end,line``, in seconds since the first call began.
-        Raises InputError when it cannot be written.
+        """Write the table: ``rank,kind,start,end,line``, in seconds since the start of the first
+        call. Raises InputError when it cannot be written.
         """
         if Path(target).suffix == PARQUET:
             self._write_parquet(target)
@@ -149,7 +149,7 @@ class CallTimes:
 
 
 def check_timeline(target: str | os.PathLike[str]) -> None:
-    """Refuse a file of another kind, or one whose package is not installed, by an InputError."""
+    """Raise InputError for another kind of file, or if the package for it is missing."""
     suffix = Path(target).suffix
     if suffix not in (".csv", PARQUET):
         raise InputError(f"the timeline of an import is written as .csv or {PARQUET}", file=target)
@@ -163,26 +163,25 @@ def check_timeline(target: str | os.PathLike[str]) -> None:
             ) from None
 
 
-#: The least and the largest volume of each bin of a histogram, and how many there are.
+#: The minimum and maximum volume of each bin of a histogram, and its number of volumes.
 VolumeHistogram = list[tuple[float, float, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """A user's options for a foreign trace.
+    """The user's options for a foreign trace.
 
     Attributes
     ----------
     speed
-        Flop/s (or instructions a second) that turn seconds of computing into a volume; None: the
-        trace has volumes of its own.
+        Flop/s (or instructions per second) that convert seconds of computation to a volume; None
+        if the trace contains volumes.
     counter
-        The hardware counter that the volumes are taken from, such as ``PAPI_TOT_INS``; None: the
-        durations.
+        The hardware counter that provides volumes, such as ``PAPI_TOT_INS``; None uses durations.
     columns
         For tables: the column of each quantity, such as ``{"rank": "Process"}``.
     times
-        Is told when each call began and ended; None: nobody asks.
+        Receives the begin and end of each call; None if not requested.
     """
 
     speed: float | None = None
@@ -191,7 +190,7 @@ class ImportOptions:
     times: CallTimes | None = None
 
     def volume_of(self, seconds: float) -> float:
-        """The volume computed in so many seconds.
+        """Return the volume computed in a number of seconds.
 
         Raises
         ------
@@ -212,61 +211,61 @@ class ForeignTrace(ABC):
     @property
     @abstractmethod
     def ranks(self) -> int:
-        """How many ranks it has."""
+        """Number of ranks."""
 
     @property
     def has_times(self) -> bool:
-        """True if it tells `ImportOptions.times` when calls began and ended."""
+        """True if it adds the times of calls to `ImportOptions.times`."""
         return False
 
     @property
     def histograms(self) -> Sequence[VolumeHistogram]:
-        """The histograms that lines ``RANK compute histogram=NUMBER`` name; none by default."""
+        """The histograms for lines ``RANK compute histogram=NUMBER``; none by default."""
         return ()
 
     @abstractmethod
     def lines(self, rank: int) -> Iterator[str]:
-        """Yield the lines of one rank of the converted trace, each with its newline, one or some
-        at a time.
+        """Yield the lines of one rank of the converted trace, each with its newline, one or more
+        at once.
 
-        The ranks are asked for in order, each once.
+        Called for each rank once, in order.
 
         Raises
         ------
         InputError
-            If the trace is damaged, or says what a trace of tisim cannot say.
+            If the trace is damaged, or cannot be expressed as a tisim trace.
         """
 
     def program(self, rank: int) -> Program | CallSequence | None:
-        """The lines of one rank without a text for each, for formats that can.
+        """Return the structured lines of one rank, for formats that provide them.
 
-        None, as by default: `lines` has them. It is asked before `lines`, and where it gives a
-        program, `lines` is not asked.
+        None by default: `lines` yields them. Called before `lines`, which is not called if a
+        program is returned.
 
         Raises
         ------
         InputError
-            As `lines`.
+            As for `lines`.
         """
         return None
 
     def close(self) -> None:
-        """Give back what the open trace holds; it is called in any case, and once."""
+        """Release the resources of the open trace; called exactly once, also after errors."""
         return
 
 
 class Importer(ABC):
     """A foreign format.
 
-    Another package adds one by an entry point of the group ``tisim.importers`` whose object is a
-    subclass; it is made without arguments.
+    Another package adds one with an entry point of the group ``tisim.importers`` whose object is a
+    subclass; it is instantiated without arguments.
 
     Attributes
     ----------
     name
-        Of the format, for ``--format``.
+        Name of the format, for ``--format``.
     title
-        What it is and who writes it, in a few words.
+        Short description of the format and the tools that write it.
     """
 
     name: str
@@ -274,14 +273,14 @@ class Importer(ABC):
 
     @abstractmethod
     def recognises(self, files: Sequence[Path], head: bytes) -> bool:
-        """True if the files are of this format.
+        """Return whether the files are in this format.
 
         Parameters
         ----------
         files
-            What the user named: files, or one directory.
+            The user's argument: files, or one directory.
         head
-            The first 64 kB of the first of them; empty for a directory.
+            The first 64 kB of the first file; empty for a directory.
         """
 
     @abstractmethod
@@ -291,11 +290,11 @@ class Importer(ABC):
         Parameters
         ----------
         files
-            What the user named.
+            The user's argument.
         options
-            What the user says about it.
+            The user's options.
         notes
-            Takes what is guessed or lost, also while lines are read.
+            Receives guesses and losses, also while lines are read.
 
         Raises
         ------

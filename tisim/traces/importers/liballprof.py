@@ -1,4 +1,4 @@
-"""Traces of liballprof, the recorder of the LogGOPSim toolchain."""
+"""Traces of liballprof, the recorder of LogGOPSim's toolchain."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tisim.traces.importers.words import INITS, ISENDS, SENDS, is_query
 
 # A field is NAME, or NAME/KIND: d is a datatype (number, size, extent), c a communicator (handle,
 # rank, size), v an array with a size for each rank (its address, then the sizes), r the address of
-# a request or of an array of them. A dot is a field that nothing needs.
+# a request or of an array of requests. A dot is an unused field.
 _MESSAGE = ". count datatype/d {0} tag comm/c"
 _POST = _MESSAGE + " request/r"
 _REDUCE = ". . count datatype/d . "
@@ -69,7 +69,7 @@ _TEXT = {
     "Init_thread": ". . . .",
     "Finalize": "",
 }
-#: For each function, its fields as pairs of a name (empty: nothing needs it) and a kind.
+#: For each function, its fields as pairs of a name (empty if unused) and a kind.
 LAYOUTS: dict[str, tuple[tuple[str, str], ...]] = {
     function: tuple(
         (name.strip("."), kind)
@@ -78,17 +78,17 @@ LAYOUTS: dict[str, tuple[tuple[str, str], ...]] = {
     for function, fields in _TEXT.items()
 }
 _NAME = re.compile(r"MPI_(\w+):")
-# MPICH's handle of the world, and its numbers of any source and of no rank; in others these are -1
-# and less.
+# MPICH's handle of the world, and its numbers of any source and of no rank; in other libraries
+# these are -1 and below.
 _MPICH_WORLD, _MPICH_ANY_SOURCE, _MPICH_NULL = 0x44000000, -2, -1
 _NO_RANK = -2
-# Handles that are given to communicators in the order in which the rank makes them.
+# Base of the handles given to communicators in the order in which the rank creates them.
 _FIRST_MADE = 16
 _POSTS = frozenset({*ISENDS, "Irecv", *INITS})
-# Which requests these have found complete is not in the trace.
+# The trace does not contain the requests that these calls completed.
 _UNDECIDED = frozenset({"Test", "Testall", "Testany", "Testsome", "Waitany", "Waitsome"})
 _MAKERS = frozenset({"Comm_split", "Comm_dup", "Comm_create", "Cart_create"})
-# The array of a rank that is not the root is not meant for anybody.
+# These arrays are significant only at the root.
 _AT_ROOT = {"Gatherv": "recvcounts", "Scatterv": "sendcounts"}
 
 
@@ -96,7 +96,7 @@ class StatedSizes(Datatypes):
     """Datatypes whose numbers are their sizes: each call states the size of its type."""
 
     def size(self, number: int) -> int | None:
-        """The size, which is the number."""
+        """Return the size, which equals the number."""
         return number
 
 
@@ -109,19 +109,19 @@ class TraceFile:
         self._ranks = ranks
         self._notes = notes
         self._line = 0
-        # DUMPI's numbers of communicators by liballprof's handles, and those that no call of the
+        # DUMPI's communicator numbers by liballprof's handles, and the numbers that no call of the
         # trace has used yet.
         self._handles: dict[int, int] = {}
         self._unused: list[int] = []
         self._made = 0
         self._is_mpich = False
-        # Addresses of requests: pending ones, and persistent ones.
+        # Addresses of pending and of persistent requests.
         self._posted: set[int] = set()
         self._persistent: set[int] = set()
 
     def calls(self) -> Iterator[MpiCall]:
-        """Yield the calls in their order. Raises InputError if a line is none of liballprof's, or
-        is cut.
+        """Yield the calls in order. Raises InputError if a line is not in liballprof's format, or
+        is truncated.
         """
         with self.path.open(encoding="utf-8", errors="replace") as file:
             for line in file:
@@ -139,7 +139,7 @@ class TraceFile:
         return InputError(message, file=self.path, line=self._line)
 
     def _call(self, function: str, words: list[str]) -> MpiCall | None:
-        """A call; None if it says nothing."""
+        """Parse a call; None if it is not needed."""
         place = f"line {self._line}"
         layout = LAYOUTS.get(function)
         if layout is None:
@@ -167,7 +167,7 @@ class TraceFile:
             return 0
         whole, _, part = text.partition(".")
         try:
-            # A clock may begin with 0, which stands for no time in a call.
+            # A clock may start at 0, which marks a call without times.
             return 1 + int(whole) * 1000 + int(f"{part:0<3}"[:3])
         except ValueError:
             raise self._error(f"{text!r} is not a time in microseconds") from None
@@ -195,7 +195,7 @@ class TraceFile:
             raise ValueError(words)
 
     def _communicator(self, handle: int, rank: int, size: int) -> int:
-        """DUMPI's number of a communicator, by its handle here, the rank in it and its size."""
+        """Return DUMPI's number of a communicator, from its handle, the rank in it and its size."""
         known = self._handles.get(handle)
         if known is not None:
             return known
@@ -224,7 +224,7 @@ class TraceFile:
         return known
 
     def _complete(self, call: MpiCall) -> None:
-        """Make of the fields what DUMPI has of them."""
+        """Convert the fields to DUMPI's."""
         numbers, function = call.numbers, call.function
         if self._is_mpich:
             for side in ("source", "dest"):
@@ -256,7 +256,7 @@ class TraceFile:
         self._unused.append(numbers["newcomm"])
 
     def _array(self, address: int, count: int) -> list[int]:
-        """The addresses of the requests in an array; they take 8 bytes each, or 4."""
+        """Return the addresses of the requests in an array of 8-byte or 4-byte elements."""
         if count > 1 << 24 or count < 0:
             raise ValueError(count)
         known = self._posted | self._persistent if self._persistent else self._posted
@@ -281,12 +281,12 @@ class TraceFile:
 
 
 _BEGINS = re.compile(rb"^(?:#[^\n]*\n|\s)*MPI_Init(?:ialized|_thread)?:", re.MULTILINE)
-# Names end in -RANK.SUFFIX, with zeros before the rank or without.
+# Names end in -RANK.SUFFIX, with or without leading zeros.
 _RANK = re.compile(r"(.*-)(\d+)(\.\w+)")
 
 
 class LiballprofImporter(Importer):
-    """Reads the text files that liballprof writes, one for each rank."""
+    """Reads liballprof's text files, one per rank."""
 
     name = "liballprof"
     title = "liballprof, whose traces LogGOPSim's schedgen reads"
@@ -314,7 +314,7 @@ class LiballprofTrace(CallTrace):
 
 
 def _first_in(directory: Path) -> Path | None:
-    """The file of rank 0 in a directory that has one such trace."""
+    """Return the file of rank 0 in a directory that contains exactly one such trace."""
     paths = []
     for path in sorted(directory.iterdir()):
         named = _RANK.fullmatch(path.name)
@@ -326,7 +326,7 @@ def _first_in(directory: Path) -> Path | None:
 
 
 def _beside(first: Path) -> list[Path]:
-    """The files of all ranks, of which one is known."""
+    """Return the files of all ranks, given one of them."""
     named = _RANK.fullmatch(first.name)
     if named is None:
         return [first]

@@ -1,4 +1,4 @@
-"""Calls of MPI with all their arguments, as DUMPI, liballprof and Pilgrim keep them."""
+"""MPI calls with all their arguments, as DUMPI, liballprof and Pilgrim record them."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ class MpiCall:
 
     #: Its name without ``MPI_``.
     function: str
-    #: Where it is in the file, for messages.
+    #: Its place in the file, for messages.
     place: str
-    #: Nanoseconds; 0 for both where the trace has no times.
+    #: Nanoseconds; both are 0 if the trace has no times.
     start: int
     end: int
     #: The value of each hardware counter before and after the call.
     counters: tuple[tuple[int, int], ...] = ()
-    #: The fields of one value, by their names in MPI.
+    #: Scalar fields, by their names in MPI.
     numbers: dict[str, int] = field(default_factory=dict)
     lists: dict[str, list[int]] = field(default_factory=dict)
     #: The source of each status.
     sources: list[int] = field(default_factory=list)
-    #: True if the trace says which requests a test or a wait for some has found complete.
+    #: True if the trace contains the requests that a test or a wait for some completed.
     outcome_known: bool = True
 
 
@@ -48,11 +48,11 @@ class Datatypes:
         self._size = dict(known)
 
     def size(self, number: int) -> int | None:
-        """The bytes of one element; None if the type is not known."""
+        """Return the bytes of one element; None if the type is unknown."""
         return self._size.get(number)
 
     def learn(self, call: MpiCall) -> None:
-        """Take the size of a type that a call makes, or tells."""
+        """Record the size of a type that a call creates or queries."""
         numbers = call.numbers
         if call.function == "Type_size":
             self._size[numbers["datatype"]] = numbers["size"]
@@ -86,29 +86,29 @@ class Datatypes:
         return size * elements
 
 
-#: The handles of those that are always there, as DUMPI numbers them.
+#: The predefined handles, in DUMPI's numbering.
 NULL, WORLD_HANDLE, SELF_HANDLE = 1, 2, 3
-# The creations that led to a communicator: the third of the first of the world is (0, 2).
+# The creations that led to a communicator: the third one derived from the world's first is (0, 2).
 _Path = tuple[int, ...]
 
 
 class CreationNumbers:
-    """Numbers communicators by how they were made, over all ranks.
+    """Numbers communicators by their history, consistently over all ranks.
 
-    A rank's handles are its own. But the members of a communicator make new ones of it in the same
-    order, so that the path of creations is the same on all of them.
+    Handles are local to a rank. But the members of a communicator derive new ones from it in the
+    same order, so the path of creations is the same on all of them.
     """
 
     def __init__(self) -> None:
         self._number: dict[_Path, int] = {(): WORLD}
 
     def number(self, path: _Path) -> int:
-        """The number of a path, which is new or was given before."""
+        """Return the number of a path; a new path gets the next number."""
         return self._number.setdefault(path, len(self._number))
 
 
 class RankCommunicators:
-    """The communicators of one rank, by its handles."""
+    """The communicators of one rank, by handle."""
 
     def __init__(self, numbers: CreationNumbers) -> None:
         self._numbers = numbers
@@ -116,13 +116,13 @@ class RankCommunicators:
         self._made: dict[_Path, int] = {}
 
     def number(self, handle: int) -> int | None:
-        """The number of a communicator; None if the handle is not known."""
+        """Return the number of a communicator; None if the handle is unknown."""
         path = self._path.get(handle)
         return None if path is None else self._numbers.number(path)
 
     def make(self, parent: int, handle: int) -> tuple[int, int] | None:
-        """Make a communicator of another: the numbers of the parent and of the new one; None if the
-        parent is not known.
+        """Derive a communicator; return the numbers of the parent and of the new one, or None if
+        the parent is unknown.
         """
         path = self._path.get(parent)
         if path is None:
@@ -135,7 +135,7 @@ class RankCommunicators:
         return self._numbers.number(path), self._numbers.number(child)
 
     def free(self, handle: int) -> int | None:
-        """Forget a communicator; its number, or None if the handle is not known."""
+        """Remove a communicator; return its number, or None if the handle is unknown."""
         path = self._path.pop(handle, None)
         return None if path is None else self._numbers.number(path)
 
@@ -158,8 +158,8 @@ _NULL_REQUEST, _ANY = 1, -1
 
 
 class CallReader(RankConverter):
-    """Reads the calls of one rank in their order. Handles and special ranks are as DUMPI numbers
-    them; `counter` is the place of the wanted one among a call's.
+    """Converts the calls of one rank in order. Handles and special ranks use DUMPI's numbering;
+    `counter` is the index of the selected counter among a call's.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class CallReader(RankConverter):
         self._types = types
         self._comms = RankCommunicators(numbers)
         self._counter = counter
-        # Where the call before ended: nanoseconds, or the counter; None: before MPI_Init.
+        # End of the previous call: nanoseconds, or the counter; None before MPI_Init.
         self._ended: int | None = None
         self._persistent: dict[int, tuple[str, int, int, int, int]] = {}
         self._call = MpiCall("", "", 0, 0)
@@ -202,7 +202,7 @@ class CallReader(RankConverter):
         yield from self._calls.ready()
 
     def lines_of(self, call: MpiCall) -> list[str]:
-        """The lines of one call alone, each with its newline."""
+        """Return the lines of a single call, each with its newline."""
         self._call = call
         self._write()
         return list(self._calls.ready())
@@ -218,7 +218,7 @@ class CallReader(RankConverter):
         return InputError(f"{self._call.place}: {message}", file=self._file)
 
     def _compute(self) -> None:
-        """Write what the rank computed before this call."""
+        """Write the rank's computation before this call."""
         call = self._call
         if self._counter is None:
             start, end = call.start, call.end
@@ -330,7 +330,7 @@ class CallReader(RankConverter):
             self._calls.post(word, peer, tag, nbytes, request, comm)
 
     def _complete(self) -> None:
-        """The requests that a wait or a test has found complete; failed tests are left out."""
+        """Complete the requests that a wait or test found complete; failed tests are left out."""
         call = self._call
         numbers, lists = call.numbers, call.lists
         function = call.function
@@ -423,7 +423,7 @@ class CallReader(RankConverter):
             self._calls.action(words, self._comm())
 
     def _vector(self) -> str:
-        """A collective with a size for each rank, without the rank."""
+        """Format a collective with a size for each rank, without the leading rank."""
         call = self._call
         function = call.function
         size = call.numbers["commsize"]
@@ -432,7 +432,7 @@ class CallReader(RankConverter):
         def listed(field: str, datatype: str) -> str:
             counts = call.lists.get(field, [])
             if len(counts) != size:
-                # Where it is not the root, a rank has none.
+                # Ranks other than the root have none.
                 if call.numbers.get("root", rank) == rank:
                     self._notes.add(
                         f"the sizes of MPI_{function} are missing, and count as 0", self._place()

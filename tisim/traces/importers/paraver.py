@@ -1,4 +1,4 @@
-"""Traces for Paraver, which Extrae writes."""
+"""Paraver traces, which Extrae writes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tisim.traces.importers.words import (
 CALL_TYPES = range(50000001, 50000006)
 #: For a collective: bytes that the rank sends and receives, 1 at the root, the communicator.
 SENT, RECEIVED, ROOT, COMM = range(50100001, 50100005)
-# Extrae's numbers of calls that tisim has no action for.
+# Extrae's numbers of calls without a tisim action.
 _FURTHER = {
     (50000003, 31): "Init",
     (50000003, 32): "Finalize",
@@ -53,7 +53,7 @@ _HEADER = re.compile(r"#Paraver \([^)]*\):(\d+)(?:_(ns|us))?:(.*)")
 _APPLICATION = re.compile(r"\d+(?:\([\d,]*\))?:(\d+):(\d+)\(([\d:,]*)\)(?:,(\d+))?")
 _EVENT_TYPE = re.compile(r"\s*\d+\s+(\d+)\s+(.*\S)")
 _VALUE = re.compile(r"\s*(\d+)\s+(.*\S)")
-# Callers of Paraver write a hardware counter's name in brackets behind what it counts.
+# Writers of Paraver traces put a hardware counter's name in brackets after its description.
 _COUNTER = re.compile(r"\((\w+)\)")
 
 
@@ -62,14 +62,14 @@ class Header:
     """The first lines of a trace."""
 
     ranks: int
-    #: Seconds that times are counted in.
+    #: Unit of times in seconds.
     unit: float
     communicators: dict[int, Group] = field(default_factory=dict)
 
 
 def read_header(line: str, file: Path) -> Header:
-    """The header of a trace, without its communicators. Raises InputError if it is none, or there
-    are several applications.
+    """Parse the header of a trace, without its communicators. Raises InputError if it is not a
+    header, or has several applications.
     """
     found = _HEADER.match(line)
     application = None if found is None else _APPLICATION.match(found[3])
@@ -86,8 +86,8 @@ def read_header(line: str, file: Path) -> Header:
 
 
 def read_communicator(words: list[str], ranks: int) -> tuple[int, Group]:
-    """The number and the ranks of a communicator, of a line ``c:1:2:3:1:2:3``; -1: it has none.
-    Raises ValueError if the line is another one.
+    """Parse the number and the ranks of a communicator from a line ``c:1:2:3:1:2:3``; None for
+    MPI_COMM_NULL. Raises ValueError for any other line.
     """
     number, count, *members = map(int, words[2:])
     if members == [-1]:
@@ -100,17 +100,17 @@ def read_communicator(words: list[str], ranks: int) -> tuple[int, Group]:
 
 
 class Labels:
-    """The names of calls and counters. The .pcf file beside the .prv file may be missing."""
+    """The names of calls and counters. The .pcf file next to the .prv file may be missing."""
 
     def __init__(self, trace: Path) -> None:
         from tisim import _core
 
-        # MPI's names of calls, without MPI_, by type and value.
+        # MPI names of calls, without MPI_, by type and value.
         self.calls = _FURTHER | {
             (type_, value): name.removeprefix("MPI_")
             for type_, value, name in _core.paraver_calls()
         }
-        #: Types of events by the names of hardware counters.
+        #: Types of events, by name of the hardware counter.
         self.counters: dict[str, int] = {}
         labels = trace.with_suffix(".pcf")
         if labels.exists():
@@ -145,7 +145,7 @@ _RUNNING = 1
 
 
 class ParaverTrace(SpooledTrace):
-    """Reads a trace once, keeps the rows of each rank, and what collectives need of all ranks.
+    """Reads a trace once; keeps the rows of each rank, and data on collectives from all ranks.
 
     Rows are ``e TIME TYPE VALUE ...`` for events, and for messages ``s TIME PEER SIZE TAG`` at the
     sender and ``r TIME PEER SIZE TAG COMPLETED`` at the receiver.
@@ -153,7 +153,7 @@ class ParaverTrace(SpooledTrace):
 
     def __init__(self, file: Path, options: ImportOptions, notes: Notes) -> None:
         self.labels = Labels(file)
-        #: The type of the events of the counter that volumes are taken from; None: times.
+        #: Event type of the counter that provides volumes; None for times.
         self.counter: int | None = None
         if options.counter is None:
             options.volume_of(0.0)  # refuses a trace without --speed
@@ -167,14 +167,14 @@ class ParaverTrace(SpooledTrace):
                 )
         self._line = 0
         self._kept = {*CALL_TYPES, SENT, RECEIVED, ROOT, COMM, self.counter or 0}
-        #: Until when each rank ran at last.
+        #: End of each rank's last running state.
         self.ran_until: dict[int, int] = {}
-        #: The world's rank of the root of each rooted collective of a communicator, in order.
+        #: The root of each rooted collective of a communicator, in order, as a rank of the world.
         self.roots: dict[int, array[int]] = defaultdict(lambda: array("i"))
-        # Counts that ranks send and receive in vector collectives, by communicator.
+        # Numbers of bytes that ranks send and receive in vector collectives, by communicator.
         self._sizes: Records = defaultdict(list)
         self._rooted: dict[tuple[int, int], int] = defaultdict(int)
-        # The call that each rank is in, and what is known of it.
+        # The current call of each rank, and its known values.
         self._name: dict[int, str] = {}
         self._open: dict[int, dict[int, int]] = defaultdict(dict)
         self._members: dict[int, set[int]] = defaultdict(set)
@@ -230,7 +230,7 @@ class ParaverTrace(SpooledTrace):
             raise ValueError(kind)
 
     def _rank(self, words: list[str], place: int) -> int | None:
-        """The rank of a record; None if it is another thread's."""
+        """Return the rank of a record; None if it belongs to another thread."""
         application, task, thread = map(int, words[place + 1 : place + 4])
         if application != 1 or not 1 <= task <= self.header.ranks:
             raise ValueError(words)
@@ -251,7 +251,7 @@ class ParaverTrace(SpooledTrace):
         self._collective(rank, kept)
 
     def _collective(self, rank: int, pairs: list[tuple[int, int]]) -> None:
-        """Follow the collective that a rank is in up to its end."""
+        """Track the collective of a rank until it ends."""
         for type_, value in pairs:
             if type_ in (SENT, RECEIVED, ROOT, COMM):
                 self._open[rank][type_] = value
@@ -290,7 +290,7 @@ class ParaverTrace(SpooledTrace):
         self._spool.add(receiver, f"r {received} {sender} {size} {tag} {completed}")
 
     def _complete_communicators(self) -> None:
-        """Communicators that no line defines are of the ranks that use them."""
+        """Define undeclared communicators by the ranks that use them."""
         world = set(range(self.header.ranks))
         for number, members in self._members.items():
             if number in self.header.communicators:
@@ -309,7 +309,7 @@ _LEFT_OUT = ("Put", "Get", "Accumulate", "Probe", "Cancel")
 
 @dataclass(slots=True)
 class _Message:
-    """A message at one of its ends; `completed` is when it was received, or never known."""
+    """A message at one of its ends; `completed` is the time of its receipt, if known."""
 
     time: int
     peer: int
@@ -319,10 +319,10 @@ class _Message:
 
 
 class ParaverRank(RankConverter):
-    """Reads the records of one rank in their order.
+    """Converts the records of one rank in order.
 
-    A message belongs to the call that was under way when it was posted. Which requests a wait has
-    completed is not in the format: receives that ended in it, else the oldest that may have.
+    A message belongs to the call during which it was posted. The format does not contain the
+    requests that a wait completed: receives that ended in it, else the oldest ones.
     """
 
     def __init__(self, rank: int, trace: ParaverTrace, rows: Callable[[], Iterator[str]]) -> None:
@@ -337,16 +337,16 @@ class ParaverRank(RankConverter):
         self._counter = trace.counter
         self._sends: deque[_Message] = deque()
         self._receives: deque[_Message] = deque()
-        # Pending requests in the order of their calls, and when each was received, where known.
+        # Pending requests in order of their calls, with the time of receipt, if known.
         self._pending: dict[int, int | None] = {}
         self._requests = 0
-        # The call that is open: its name, its beginning, and what is known of a collective.
+        # The open call: its name, its beginning, and the known values of a collective.
         self._name = ""
         self._begun: int | None = None
         self._values: dict[int, int] = {}
         self._ended = 0
         self._rooted: dict[int, int] = {}
-        # Extrae records MPI_Init and MPI_Finalize, and exports of replays have neither.
+        # Extrae records MPI_Init and MPI_Finalize; exports of replays have neither.
         self._has_begun = False
         self._is_finalized = False
 
@@ -382,7 +382,7 @@ class ParaverRank(RankConverter):
                 self._sends.append(_Message(time, peer, nbytes, tag))
             else:
                 self._receives.append(_Message(time, peer, nbytes, tag, rest[0]))
-        # The file has them in the order in which they were sent.
+        # The file has them in order of sending.
         self._receives = deque(sorted(self._receives, key=lambda message: message.time))
 
     def _place(self, time: int) -> str:
@@ -392,7 +392,7 @@ class ParaverRank(RankConverter):
         was_open = self._begun is not None
         for type_, value in pairs:
             if type_ == self._counter:
-                # The value of a counter at the end of a call was counted in it.
+                # A counter's value at the end of a call was counted during the call.
                 if not was_open:
                     self._calls.compute(value)
             elif type_ not in CALL_TYPES:
@@ -400,7 +400,7 @@ class ParaverRank(RankConverter):
             elif value:
                 self._name = self._labels.calls.get((type_, value), f"call {type_}:{value}")
                 self._begun = time
-                # Events before MPI_Init are not a part of the run.
+                # Events before MPI_Init are not part of the run.
                 if self._counter is None and not self._name.startswith("Init"):
                     self._compute(time)
             elif self._begun is not None and not self._is_finalized:
@@ -458,7 +458,7 @@ class ParaverRank(RankConverter):
             self._notes.add(f"MPI_{name} is left out", self._place(begun))
 
     def _posted(self, messages: deque[_Message], begun: int, ended: int) -> Iterator[_Message]:
-        """Take messages that were posted in a call, one after the other."""
+        """Yield and remove messages posted during a call."""
         while messages and messages[0].time <= ended:
             message = messages.popleft()
             if message.time < begun:
@@ -489,7 +489,7 @@ class ParaverRank(RankConverter):
         self._calls.complete(requests)
 
     def _wait(self, name: str, begun: int, ended: int) -> None:
-        """Wait for what a call may have found complete; failed tests are left out."""
+        """Wait for requests that a call may have completed; failed tests are left out."""
         pending = self._pending
         may = [request for request, time in pending.items() if time is None or time <= ended]
         received = [request for request in may if (pending[request] or 0) >= max(begun, 1)]
@@ -533,7 +533,7 @@ class ParaverRank(RankConverter):
             self._calls.start(words or "", self._requests, number)
 
     def _root(self, comm: int, begun: int) -> int:
-        """The rank of the root of the next rooted collective, in the communicator."""
+        """Return the root of the next rooted collective, as a rank in the communicator."""
         place = self._rooted.get(comm, 0)
         self._rooted[comm] = place + 1
         roots = self._roots[comm]
@@ -548,7 +548,7 @@ _BEGINS = b"#Paraver "
 
 
 class ParaverImporter(Importer):
-    """Reads .prv files, with the labels of the .pcf file beside them."""
+    """Reads .prv files, with the labels of the .pcf file next to them."""
 
     name = "paraver"
     title = "Paraver's .prv, which Extrae writes"

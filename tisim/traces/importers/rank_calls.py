@@ -1,4 +1,4 @@
-"""The calls of one rank as lines of a trace: requests, communicators, lines that wait."""
+"""The calls of one rank as lines of a trace: requests, communicators, deferred lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 
 class Slot:
-    """The place of a line whose text is not known yet."""
+    """The place of a line whose text is not yet known."""
 
     __slots__ = ("line",)
 
@@ -17,24 +17,24 @@ class Slot:
 
 
 class LineQueue:
-    """Keeps lines back behind those that are not known, and no others.
+    """Holds back only the lines that follow one with unknown text.
 
-    A non-blocking receive, for instance, is written in many formats where it completes: its source
-    and its size are known there only, and its line stands where it was posted.
+    For example, many formats record a non-blocking receive at its completion: its source and size
+    are known only there, but its line belongs where it was posted.
     """
 
     def __init__(self) -> None:
         self._lines: deque[str | Slot] = deque()
-        #: How many lines have been added or reserved.
+        #: Number of lines added or reserved.
         self.count = 0
 
     def add(self, line: str | Slot) -> None:
-        """Append a line, or its place, which gets a text later; an empty one leaves it out."""
+        """Append a line, or a slot whose text is set later; an empty text omits the line."""
         self.count += 1
         self._lines.append(line)
 
     def ready(self) -> Iterator[str]:
-        """Take the lines that stand before the first unknown one."""
+        """Yield and remove the lines before the first unknown one."""
         while self._lines:
             head = self._lines[0]
             line = head.line if isinstance(head, Slot) else head
@@ -51,8 +51,8 @@ class LineQueue:
 class RequestNumbers:
     """Gives each pending request the smallest free number.
 
-    Numbers that return in a loop keep the trace of the loop small, whatever the other format calls
-    its requests.
+    Numbers that recur in a loop keep the loop's trace small, whatever the other format's request
+    names.
     """
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class RequestNumbers:
         self._free: list[int] = []
 
     def give(self, request: Hashable) -> int:
-        """A number for a new request; one of the same name that is pending is forgotten."""
+        """Return a number for a new request; a pending one of the same name is released."""
         if request in self._numbers:
             self.release(request)
         number = heapq.heappop(self._free) if self._free else len(self._numbers)
@@ -68,26 +68,26 @@ class RequestNumbers:
         return number
 
     def release(self, request: Hashable) -> int | None:
-        """The number of a request that completes, which is free then; None: it is not pending."""
+        """Return and free the number of a completed request; None if it is not pending."""
         number = self._numbers.pop(request, None)
         if number is not None:
             heapq.heappush(self._free, number)
         return number
 
     def number(self, request: Hashable) -> int | None:
-        """The number of a pending request; None: it is not pending."""
+        """Return the number of a pending request; None if it is not pending."""
         return self._numbers.get(request)
 
     def __iter__(self) -> Iterator[Hashable]:
-        """The pending requests, in the order of their calls."""
+        """Iterate over the pending requests, in order of their calls."""
         return iter(self._numbers)
 
 
-#: The number of the world among communicators.
+#: The number of the world communicator.
 WORLD = 0
 #: The numbers for any rank or tag, and for no rank.
 ANY_SOURCE, ANY_TAG, PROC_NULL = -555, -444, -666
-#: A half of a sendrecv: the peer, the tag, the bytes, and the communicator.
+#: A half of a sendrecv: the peer, the tag, the bytes and the communicator.
 Half = tuple[int, int, int, int]
 
 
@@ -99,45 +99,45 @@ class RankCalls:
     rank
         The rank.
     requests
-        Gives requests their numbers; the smallest free ones by default.
+        Assigns the numbers of requests; the smallest free ones by default.
     """
 
     def __init__(self, rank: int, requests: RequestNumbers | None = None) -> None:
         self.rank = rank
         self.lines = LineQueue()
         self._requests = RequestNumbers() if requests is None else requests
-        # The computation of the rank since the line before.
+        # Computation of the rank since the previous line.
         self._volume = 0.0
 
     def ready(self) -> Iterator[str]:
-        """Take the lines that are known, each with its newline."""
+        """Yield and remove the known lines, each with its newline."""
         return self.lines.ready()
 
     def comment(self, text: str) -> None:
-        """A comment, which no replay reads."""
+        """Add a comment, which replays ignore."""
         self._add(f"# {text}\n")
 
     def action(self, words: str, comm: int = WORLD) -> None:
-        """An action as the vocabulary of traces spells it, without the rank."""
+        """Add an action in the trace vocabulary, without the rank."""
         self._add(f"{self.rank} {words}{_in(comm)}\n")
 
     def compute(self, volume: float) -> None:
-        """The rank computes; what it computes without a call in between is one line."""
+        """Add computation; computations without a call in between share one line."""
         self._volume += volume
 
     def message(self, word: str, peer: int, tag: int, nbytes: int, comm: int = WORLD) -> None:
-        """A blocking send or receive."""
+        """Add a blocking send or receive."""
         self._add(f"{self.rank} {word} {peer} {tag} {nbytes}{_in(comm)}\n")
 
     def post(
         self, word: str, peer: int, tag: int, nbytes: int, request: Hashable, comm: int = WORLD
     ) -> None:
-        """A non-blocking send or receive, whose request has a name in the other format."""
+        """Add a non-blocking send or receive with its request's name in the other format."""
         number = self._requests.give(request)
         self._add(f"{self.rank} {word} {peer} {tag} {nbytes}{_in(comm)} request={number}\n")
 
     def exchange(self, sent: Half | None, received: Half | None) -> None:
-        """A sendrecv, whose line has no tags: it is written as its halves and a wait."""
+        """Add a sendrecv as its halves and a wait, since a sendrecv line has no tags."""
         halves: list[tuple[str, str]] = []
         for word, half in (("isend", sent), ("irecv", received)):
             if half is not None:
@@ -147,7 +147,7 @@ class RankCalls:
         self.complete(halves)
 
     def post_later(self, request: Hashable) -> tuple[Slot, int]:
-        """The place of a non-blocking call that `fill_post` completes, and its number."""
+        """Reserve the line of a non-blocking call, for `fill_post`; return it with its number."""
         slot = Slot()
         self._write_volume()
         self.lines.add(slot)
@@ -162,17 +162,17 @@ class RankCalls:
         nbytes: int,
         comm: int = WORLD,
     ) -> None:
-        """Say what a call from `post_later` was."""
+        """Set the line of a call reserved by `post_later`."""
         slot, number = posted
         slot.line = f"{self.rank} {word} {peer} {tag} {nbytes}{_in(comm)} request={number}\n"
 
     def fill_start(self, posted: tuple[Slot, int], words: str, comm: int = WORLD) -> None:
-        """Say what a non-blocking collective from `post_later` was."""
+        """Set the line of a non-blocking collective reserved by `post_later`."""
         slot, number = posted
         slot.line = f"{self.rank} {words}{_in(comm)} request={number}\n"
 
     def start(self, words: str, request: Hashable, comm: int = WORLD) -> None:
-        """A non-blocking collective."""
+        """Add a non-blocking collective."""
         number = self._requests.give(request)
         self._add(f"{self.rank} {words}{_in(comm)} request={number}\n")
 
@@ -186,7 +186,7 @@ class RankCalls:
             self._add(f"{self.rank} waitall requests={','.join(map(str, numbers))}\n")
 
     def attempt(self, word: str, requests: Sequence[Hashable]) -> None:
-        """Test requests, or wait for some of them, where the replay decides which are complete.
+        """Test requests, or wait for some of them; the replay decides which are complete.
 
         They keep their numbers; those that are not pending are left out.
         """
@@ -197,24 +197,24 @@ class RankCalls:
             self._add(f"{self.rank} {word} requests={','.join(map(str, numbers))}\n")
 
     def cancel(self, request: Hashable) -> None:
-        """Withdraw a request, which is still waited for; one that is not pending is left alone."""
+        """Cancel a request, which must still be waited for; does nothing if it is not pending."""
         number = self._requests.number(request)
         if number is not None:
             self._add(f"{self.rank} cancel request={number}\n")
 
     def free(self, request: Hashable) -> None:
-        """Nobody waits for a request, whose message goes on."""
+        """Free a request, which is not waited for; its message continues."""
         number = self._requests.release(request)
         if number is not None:
             self._add(f"{self.rank} request_free request={number}\n")
 
     def withdraw(self, posted: tuple[Slot, int], request: Hashable) -> None:
-        """Leave out a call from `post_later` that never completed."""
+        """Omit the line of a call from `post_later` that never completed."""
         posted[0].line = ""
         self._requests.release(request)
 
     def number_of(self, request: Hashable) -> int | None:
-        """The number of a pending request; None: it is not pending."""
+        """Return the number of a pending request; None if it is not pending."""
         return self._requests.number(request)
 
     def _add(self, line: str) -> None:
@@ -232,39 +232,39 @@ def _in(comm: int) -> str:
     return f" comm={comm}" if comm else ""
 
 
-#: The ranks of a communicator in their order in it; None: each rank has one of itself alone.
+#: The ranks of a communicator in order; None if each rank has one of its own.
 Group = tuple[int, ...] | None
 
 
 class Communicators:
-    """Numbers communicators as a trace does, and declares them by ``comm_split``.
+    """Numbers communicators as in a trace, and declares them by ``comm_split``.
 
-    Communicators that have no rank in common share a number, as those of one split do: a program on
-    a process grid of 100 rows needs one number for all rows.
+    Disjoint communicators share a number, like those of one split: a program on a process grid of
+    100 rows needs one number for all rows.
     """
 
     def __init__(self, ranks: int, known: Mapping[int, Group]) -> None:
         self._world = tuple(range(ranks))
         self._number: dict[int, int] = {}
-        # For each number above the world's: the color and the key of each rank that is in one.
+        # For each number above the world's: the color and key of each member rank.
         self._splits: list[dict[int, tuple[int, int]]] = []
         self._known = dict(known)
-        # The places of ranks in communicators, each made when it is first asked for.
+        # The rank in each communicator by rank of the world, computed on first use.
         self._places: dict[int, dict[int, int]] = {}
         for name, members in self._known.items():
             self._number[name] = self._number_for(members)
 
     def number(self, name: int) -> int | None:
-        """The number of a communicator in the trace; None if it was not defined."""
+        """Return the number of a communicator in the trace; None if it was not defined."""
         return self._number.get(name)
 
     def rank_in(self, name: int, rank: int) -> int:
-        """The rank of a rank of the world in a communicator that it belongs to."""
+        """Return the rank in a communicator of a member, given as a rank of the world."""
         members = self._known[name]
         return 0 if members is None else self._places_in(name, members)[rank]
 
     def has(self, name: int, rank: int) -> bool:
-        """True if a communicator is known and a rank of the world belongs to it."""
+        """Return whether a communicator is known and contains a rank of the world."""
         if name not in self._known:
             return False
         members = self._known[name]
@@ -276,17 +276,17 @@ class Communicators:
         return self._places[name]
 
     def size(self, name: int) -> int:
-        """How many ranks a communicator has."""
+        """Return the number of ranks of a communicator."""
         members = self._known[name]
         return 1 if members is None else len(members)
 
     def members(self, name: int, rank: int) -> tuple[int, ...]:
-        """The ranks of the world that are in the communicator of a rank, in their order."""
+        """Return the members of a rank's communicator, as ranks of the world, in order."""
         members = self._known[name]
         return (rank,) if members is None else members
 
     def declarations(self, rank: int) -> Iterator[str]:
-        """Yield the actions, without the rank, that make the communicators on one rank."""
+        """Yield the actions, without the rank, that create the communicators on one rank."""
         for number, split in enumerate(self._splits, WORLD + 1):
             color, key = split.get(rank, (-1, 0))
             yield f"comm_split {WORLD} {number} {color} {key}"

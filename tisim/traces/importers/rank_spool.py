@@ -1,4 +1,4 @@
-"""Rows of many ranks, in any order, kept by rank in bounded memory."""
+"""Rows of many ranks, added in any order and kept by rank in bounded memory."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-# Rows of all ranks together that are kept in memory, in characters.
+# Maximum total size of rows kept in memory, in characters.
 _IN_MEMORY = 32 << 20
 
 
 class RankSpool:
-    """Sorts rows by rank: in memory, and in a temporary file a rank where they are many."""
+    """Sorts rows by rank: in memory, or if there are many, in a temporary file per rank."""
 
     def __init__(self) -> None:
         self._rows: dict[int, list[str]] = {}
@@ -25,18 +25,18 @@ class RankSpool:
             self._directory = None
 
     def add(self, rank: int, row: str) -> None:
-        """Keep a row, which has no newline in it."""
+        """Add a row, which must not contain a newline."""
         self._rows.setdefault(rank, []).append(row)
         self._size += len(row) + 1
         if self._size > _IN_MEMORY:
             self._flush()
 
     def ranks(self) -> list[int]:
-        """The ranks that have rows, in order."""
+        """Return the ranks that have rows, in order."""
         return sorted(self._rows)
 
     def rows(self, rank: int) -> Iterator[str]:
-        """Yield the rows of a rank in the order in which they came."""
+        """Yield the rows of a rank in the order of addition."""
         if self._directory is not None:
             path = self._path(rank)
             if path.exists():

@@ -1,4 +1,4 @@
-"""Recorder's traces, as recorder2text writes them."""
+"""Recorder traces, as written by recorder2text."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class RecordedCall(NamedTuple):
     end: float
     line: int
     function: str
-    #: As Recorder spells them, which has names of files in place of descriptors.
+    #: In Recorder's spelling, with file names instead of descriptors.
     arguments: Sequence[str]
 
 
 def read_calls(path: Path) -> list[RecordedCall]:
-    """The calls of one rank, by their beginnings: a call stands before those inside it. Raises
-    InputError if the file is something else, or cut.
+    """Return the calls of one rank, ordered by start: a call precedes those inside it. Raises
+    InputError if the file is something else, or truncated.
     """
     calls = []
     try:
@@ -57,9 +57,9 @@ def read_calls(path: Path) -> list[RecordedCall]:
 
 _WORLD = "MPI_COMM_WORLD"
 _ORIGINS = ("set", "cur", "end")  # SEEK_SET, SEEK_CUR, SEEK_END
-# Flags of a trace for the modes of standard I/O.
+# Trace flags for the modes of standard I/O.
 _MODES = {"r": "r", "r+": "rw", "w": "wct", "w+": "rwct", "a": "wca", "a+": "rwca"}
-# Which argument is the file, and which are multiplied to the bytes.
+# Index of the file argument, and of the arguments whose product is the number of bytes.
 _READS = {"read": (0, (2,)), "readv": (0, (1,)), "fread": (3, (1, 2))}
 _WRITES = {
     "write": (0, (2,)),
@@ -79,17 +79,17 @@ _NAMES = {
     "remove": ("unlink", 0),
     "mkdir": ("mkdir", 0),
 }
-# Calls of which a trace loses nothing.
+# Calls that can be left out without loss.
 _SILENT = frozenset(
     {"access", "faccessat", "ftell", "ftello", "getcwd", "umask", "fileno", "fflush", "__fxstat"}
     | {"fcntl", "opendir", "readdir", "closedir", "readlink", "utime", "chmod", "chown"}
 )
-# The same of MPI: parts of names.
+# Such calls of MPI: name prefixes.
 _MPI_QUERIES = ("Init", "Finalize", "Comm_rank", "Comm_size", "Get_", "Wtime", "Type_commit")
 
 
 class RecordedRank(RankConverter):
-    """Reads the calls of one rank in their order."""
+    """Converts the calls of one rank in order."""
 
     def __init__(self, rank: int, trace: RecorderTrace, text: Path) -> None:
         super().__init__(rank, trace)
@@ -182,7 +182,7 @@ class RecordedRank(RankConverter):
 
 
 def _flags(function: str, text: str) -> str:
-    """The flags of a trace for those of `open`, or the mode of `fopen`."""
+    """Convert the flags of `open`, or the mode of `fopen`, to the flags of a trace."""
     if function == "creat":
         return "wct"
     if function != "open":
@@ -194,12 +194,12 @@ def _flags(function: str, text: str) -> str:
     return access
 
 
-# The folder that recorder2text makes in that of the trace.
+# The directory that recorder2text creates in that of the trace.
 _FOLDER = "_text"
 
 
 class RecorderImporter(Importer):
-    """Reads what recorder2text writes."""
+    """Reads the output of recorder2text."""
 
     name = "recorder"
     title = "Recorder's traces, written as text by recorder2text"
@@ -237,7 +237,7 @@ class RecorderTrace(FormatTrace):
 
 
 def _texts(folder: Path) -> list[Path]:
-    """The texts of all ranks in their order; none: there are none. Raises InputError if one is
+    """Return the texts of all ranks in order; empty if there are none. Raises InputError if one is
     missing.
     """
     inner = folder / _FOLDER
@@ -255,11 +255,11 @@ def _texts(folder: Path) -> list[Path]:
 
 
 def _beside(file: Path) -> list[Path]:
-    """The texts of all ranks where one of them was named."""
+    """Return the texts of all ranks, given one of them."""
     found = _texts(file.parent) if file.stem.isdecimal() else []
     return found if file in found else [file]
 
 
 def _is_binary(folder: Path) -> bool:
-    """True if Recorder has written a trace there, which nobody has made text of."""
+    """Return whether the directory contains a binary Recorder trace."""
     return (folder / "recorder.mt").exists()

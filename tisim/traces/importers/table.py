@@ -1,4 +1,4 @@
-"""Tables of calls, as CSV or Parquet: the way in for every tool that can print what happened."""
+"""Tables of calls, as CSV or Parquet: an exchange format for any tool that can print its data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tisim.traces.importers.importer import (
 from tisim.traces.importers.rank_calls import WORLD, Communicators, Group
 from tisim.traces.importers.words import ISENDS, SENDS, uniform_collective
 
-#: The quantities that a table may have, and the names of columns that are taken for them.
+#: The quantities of a table, and the column names recognised for each.
 QUANTITIES: dict[str, tuple[str, ...]] = {
     "rank": ("rank", "process", "proc"),
     "call": ("call", "name", "function", "action", "operation"),
@@ -40,13 +40,13 @@ QUANTITIES: dict[str, tuple[str, ...]] = {
 }
 _NEEDED = ("rank", "call")
 PARQUET = b"PAR1"
-#: The cells of a row, by quantity, as text; cells that are empty are left out.
+#: The cells of a row as text, by quantity, without empty cells.
 Row = dict[str, str]
 
 
 def read_rows(file: Path, columns: Mapping[str, str]) -> Iterator[tuple[int, Row]]:
-    """Yield the rows of a table with their numbers, from 1 without the header. CSV is separated by
-    commas, semicolons or tabs, and has a header. Raises InputError if the file cannot be read or
+    """Yield the rows of a table with their numbers, from 1 without the header. CSV has a header,
+    and commas, semicolons or tabs as separators. Raises InputError if the file cannot be read or
     lacks a column.
     """
     with file.open("rb") as stream:
@@ -55,7 +55,7 @@ def read_rows(file: Path, columns: Mapping[str, str]) -> Iterator[tuple[int, Row
 
 
 def has_columns(header: str) -> bool:
-    """True if a first line names the columns that are needed."""
+    """Return whether a first line contains the required columns."""
     names = {name.strip().strip('"').lower() for name in _split(header)}
     return all(names & {*QUANTITIES[quantity]} for quantity in _NEEDED)
 
@@ -69,7 +69,7 @@ def _separator(header: str) -> str:
 
 
 def _chosen(names: list[str], columns: Mapping[str, str], file: Path) -> dict[str, str]:
-    """The column of each quantity that the table has."""
+    """Return the column of each quantity in the table."""
     for quantity, column in columns.items():
         if quantity not in QUANTITIES:
             raise InputError(
@@ -144,7 +144,7 @@ def _parquet(file: Path, columns: Mapping[str, str]) -> Iterator[tuple[int, Row]
                     row = {q: cells[name] for q, name in chosen.items()}
                     yield number, {q: str(value) for q, value in row.items() if value is not None}
     except (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError) as error:
-        # The library's messages have several lines, and bytes of the file.
+        # The library's messages contain several lines, and bytes of the file.
         why = _printable(" ".join(str(error).split()))
         raise InputError(f"cannot be read as Parquet: {why}", file=file) from None
 
@@ -153,20 +153,20 @@ _WORLDS = frozenset({"", "0", "WORLD", "MPI_COMM_WORLD"})
 
 
 class Members:
-    """Collects which ranks name which communicator.
+    """Collects the ranks that name each communicator.
 
-    A communicator is of the ranks whose rows name it, in the order of the column
-    ``communicator_rank``, or else in the world's.
+    A communicator consists of the ranks whose rows name it, in the order of the column
+    ``communicator_rank``, or else in the world's order.
     """
 
     def __init__(self) -> None:
-        # By name: the rank in the communicator, where a row says it, by rank of the world.
+        # By name and rank of the world: the rank in the communicator, if a row gives it.
         self._ranks: dict[str, dict[int, int | None]] = {}
         self._number: dict[str, int] = {}
 
     def learn(self, rank: int, row: Row, file: Path) -> None:
-        """Take the communicator of a row. Raises InputError if its rank in the communicator is no
-        number, or another one than before.
+        """Process the communicator of a row. Raises InputError if its rank in the communicator is
+        not a number, or differs from an earlier one.
         """
         name = row.get("communicator", "")
         if name.upper() in _WORLDS:
@@ -188,12 +188,12 @@ class Members:
         members[rank] = int(text)
 
     def number(self, name: str) -> int | None:
-        """The number of a communicator; None: it is the world."""
+        """Return the number of a communicator; None for the world."""
         return None if name.upper() in _WORLDS else self._number[name]
 
     def communicators(self, notes: Notes) -> dict[int, Group]:
-        """The ranks of each communicator by its number, in their order. Raises InputError if two
-        ranks have the same place in one.
+        """Return the ranks of each communicator in order, by its number. Raises InputError if two
+        ranks have the same rank in one.
         """
         found: dict[int, Group] = {}
         for name, members in self._ranks.items():
@@ -223,7 +223,7 @@ _WAITS = {"wait", "waitall", "waitany", "waitsome"}
 
 
 class RankRows(RankConverter):
-    """Reads the rows of one rank in their order."""
+    """Converts the rows of one rank in order."""
 
     def __init__(self, rank: int, trace: TableTrace) -> None:
         super().__init__(rank, trace)
@@ -301,7 +301,7 @@ class RankRows(RankConverter):
         return InputError(message, file=self._file, line=int(self._row["line"]))
 
     def _compute(self, word: str) -> None:
-        """Write what the rank computed before this row."""
+        """Write the rank's computation before this row."""
         start, end = self._seconds("start"), self._seconds("end")
         if start is not None and end is not None and end < start:
             raise self._error(f"the call ends ({end:g} s) before it starts ({start:g} s)")
@@ -401,7 +401,7 @@ class RankRows(RankConverter):
 
 
 class TableImporter(Importer):
-    """Reads one row a call: rank, call, start, end, peer, bytes and so on."""
+    """Reads one row per call: rank, call, start, end, peer, bytes and so on."""
 
     name = "table"
     title = "a table of calls as CSV or Parquet"
@@ -420,7 +420,7 @@ class TableImporter(Importer):
 
 
 class TableTrace(SpooledTrace):
-    """The rows of a table, kept by rank."""
+    """The rows of a table, by rank."""
 
     def __init__(self, files: Sequence[Path], options: ImportOptions, notes: Notes) -> None:
         self._files = files

@@ -1,4 +1,4 @@
-"""TAU's native traces: a .trc file of records for each rank, and an .edf file that names events."""
+"""TAU's native traces: per rank a .trc file of records and an .edf file with names of events."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# Event, node, thread, parameter and time in microseconds; 64-bit machines of old pad the event.
+# Event, node, thread, parameter and time in microseconds; old 64-bit systems pad the event.
 _FIELDS = (("i4", "u2", "u2", "i8", "u8"), ("i8", "u2", "u2", "u4", "i8", "u8"))
 _NAMES = (("ev", "nid", "tid", "par", "ti"), ("ev", "nid", "tid", "padding", "par", "ti"))
-# The parameter of the first record of a trace, whose event tau_merge gives another number.
+# The parameter of a trace's first record, whose event number tau_merge changes.
 _INIT_PARAMETER = 3
 _EVENT = re.compile(r'(-?\d+) .* (-?\d+) "(.*)" ?(\S*)')
 _CALL = re.compile(r"MPI_(\w+)\(\)")
@@ -49,14 +49,14 @@ _MESSAGE_SIZES = ("Message size sent to all nodes", "Message size received from 
 _FLUSH = "FLUSH"
 # Bits of the size in a message's record.
 _SIZE_MASK = (1 << 26) - 1
-# Events that only the root of a collective has.
+# Collectives whose size event only the root records.
 _OF_ROOT = ("gather", "gatherv", "scatterv")
 
 
 @dataclass(frozen=True, slots=True)
 class _Definition:
-    """An event that an import needs: a `call` of MPI by its `name`, `flush`, `send`, `receive`, or
-    the `size` of a message or collective.
+    """An event that an import needs: a `call` of MPI by `name`, `flush`, `send`, `receive`, or the
+    `size` of a message or collective.
     """
 
     kind: str
@@ -64,7 +64,7 @@ class _Definition:
 
 
 def _definitions(file: Path) -> dict[int, _Definition]:
-    """The events of an .edf file by their numbers."""
+    """Return the events of an .edf file by number."""
     found: dict[int, _Definition] = {}
     try:
         text = file.read_text(encoding="utf-8", errors="replace")
@@ -95,7 +95,7 @@ def _definitions(file: Path) -> dict[int, _Definition]:
 
 
 def _layout(head: bytes) -> np.dtype[np.void] | None:
-    """The form of the records of a trace, by its first one; None: it is none of TAU's."""
+    """Return the record format of a trace from its first record; None if it is not TAU's."""
     import numpy as np
 
     for order in "<>":
@@ -111,14 +111,14 @@ def _layout(head: bytes) -> np.dtype[np.void] | None:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The records of one rank, in a file of its own or in one of all ranks."""
+    """The records of one rank, in a separate file or in one of all ranks."""
 
     file: Path
     edf: Path
     rank: int
 
     def records(self, notes: Notes) -> tuple[dict[int, _Definition], NDArray[np.void]]:
-        """The events, and the records of those of the rank's first thread."""
+        """Return the events, and their records on the rank's first thread."""
         import numpy as np
 
         with self.file.open("rb") as stream:
@@ -138,7 +138,7 @@ class _Part:
 
 
 def _parts(files: Sequence[Path]) -> list[_Part]:
-    """The files with the records of each rank. Raises InputError if some are missing."""
+    """Return the files with the records of each rank. Raises InputError if some are missing."""
     import numpy as np
 
     if len(files) == 1 and (files[0].is_dir() or _PART.fullmatch(files[0].name)):
@@ -147,7 +147,7 @@ def _parts(files: Sequence[Path]) -> list[_Part]:
         if not files:
             raise InputError("has no .trc file of TAU's", file=directory)
     named = [_PART.fullmatch(file.name) for file in files]
-    if len(files) == 1 and named[0] is None:  # of all ranks, by tau_merge
+    if len(files) == 1 and named[0] is None:  # of all ranks, from tau_merge
         [file] = files
         with file.open("rb") as stream:
             form = _layout(stream.read(64))
@@ -172,7 +172,7 @@ def _parts(files: Sequence[Path]) -> list[_Part]:
 
 @dataclass(slots=True)
 class _Message:
-    """A message at one of its ends: between ranks of the world."""
+    """A message at one of its ends; peers are ranks of the world."""
 
     is_send: bool
     peer: int
@@ -182,20 +182,20 @@ class _Message:
 
 @dataclass(slots=True)
 class _Call:
-    """A call of MPI with what was recorded in it; times in microseconds."""
+    """An MPI call with the records in it; times in microseconds."""
 
     function: str
     begun: int
     ended: int
     messages: list[_Message]
-    #: The size of a collective, as TAU counts it; None: this rank has none.
+    #: The size of a collective in TAU's accounting; None if this rank has none.
     size: int | None
-    #: Microseconds before it in which TAU wrote its records.
+    #: Microseconds before it that TAU spent writing its records.
     flushed: int
 
 
 def _message(kind: str, parameter: int, recorded: int | None) -> _Message:
-    """The message of a record, whose size is cut to 26 bits; `recorded` is the whole one."""
+    """Return the message of a record with a size of 26 bits; `recorded` is the full size."""
     bits = parameter & (1 << 64) - 1
     nbytes = (bits >> 32 & 0x3FF) << 16 | bits & 0xFFFF
     if recorded is not None and recorded & _SIZE_MASK == nbytes:
@@ -205,7 +205,7 @@ def _message(kind: str, parameter: int, recorded: int | None) -> _Message:
 
 
 def _calls(part: _Part, notes: Notes) -> Iterator[_Call]:
-    """Yield the calls of a rank that no other call contains."""
+    """Yield the outermost calls of a rank."""
     events, records = part.records(notes)
     call: _Call | None = None
     depth = 0
@@ -252,16 +252,16 @@ class _Collective:
 
 
 class TauRank(RankConverter):
-    """Makes lines of the calls of one rank.
+    """Converts the calls of one rank to lines.
 
-    A posted receive says nothing of its message, which is known where it is received.
+    A posted receive does not describe its message, which is known when it is received.
     """
 
     def __init__(self, rank: int, trace: TauTrace) -> None:
         super().__init__(rank, trace)
         self._trace = trace
         self._requests = 0
-        # Posted sends and collectives, and posted receives with the places of their lines.
+        # Posted sends and collectives, and posted receives with their reserved lines.
         self._posted: deque[int] = deque()
         self._receives: deque[tuple[int, tuple[Slot, int]]] = deque()
         self._collectives = 0
@@ -340,7 +340,7 @@ class TauRank(RankConverter):
         return self._requests
 
     def _wait(self, call: _Call) -> None:
-        """Wait for the messages that were received in a call, else for the oldest request."""
+        """Wait for the messages received during a call, else for the oldest request."""
         done = []
         for message in call.messages:
             if self._receives:
@@ -404,14 +404,14 @@ class TauRank(RankConverter):
 
 
 class TauTrace(FormatTrace):
-    """The records of all ranks. Their collectives are read first: a rank's size is another's."""
+    """The records of all ranks. Collectives are read first: a rank needs the sizes of others."""
 
     def __init__(self, parts: list[_Part], options: ImportOptions, notes: Notes) -> None:
         super().__init__(parts[0].file, options, notes)
         need_speed(options, self.file, "TAU's native traces have")
         self.parts = parts
         self.ranks = len(parts)
-        unheard = Notes()  # each note comes again with the lines
+        unheard = Notes()  # each note recurs with the lines
         self._collectives = [
             [
                 _Collective(call.function, call.size, f"{call.begun} us")
@@ -423,7 +423,7 @@ class TauTrace(FormatTrace):
         self._check()
 
     def _check(self) -> None:
-        """Refuse collectives of some ranks: the format does not say of which communicator."""
+        """Refuse collectives of subsets of ranks: the format does not give their communicator."""
         first = self._collectives[0]
         for rank, own in enumerate(self._collectives):
             for place in range(max(len(first), len(own))):
@@ -442,7 +442,7 @@ class TauTrace(FormatTrace):
                     )
 
     def sizes(self, place: int) -> list[int | None]:
-        """The size of the collective at a place in the order of calls, as each rank recorded it."""
+        """Return the size of the collective with this index, as recorded by each rank."""
         return [own[place].size for own in self._collectives]
 
     def lines(self, rank: int) -> Iterator[str]:

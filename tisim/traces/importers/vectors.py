@@ -1,4 +1,4 @@
-"""Sizes of vector collectives, which are spread over the records of all ranks."""
+"""Sizes of vector collectives, assembled from the records of all ranks."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from tisim.traces.importers.importer import Notes
 from tisim.traces.importers.rank_calls import Communicators
 from tisim.traces.importers.words import all_to_all_of_totals, vector_collective
 
-#: A rank's contribution to a collective, given its name, what the rank sends and receives in all,
-#: the ranks of the communicator, and whether it is the root.
+#: A rank's contribution to a collective, given its name, the rank's total bytes sent and received,
+#: the size of the communicator, and whether the rank is the root.
 Share = Callable[[str, int, int, int, bool], int]
-#: By rank and communicator: what it sends and receives in each of its vector collectives, in order.
+#: Total bytes sent and received in each vector collective, in order, by rank and communicator.
 Records = dict[tuple[int, Hashable], list[tuple[int, int]]]
 
 
 class VectorSizes:
-    """Knows what each rank contributes to each vector collective.
+    """Determines each rank's contribution to each vector collective.
 
-    Formats whose records say what a rank sends and receives in all need those of all ranks. `read`
-    reads these when the first vector collective comes, and `share` is what a rank contributes by
+    Formats that record only a rank's total bytes sent and received need the records of all ranks.
+    `read` reads these on the first vector collective; `share` computes a rank's contribution from
     its record.
     """
 
@@ -41,9 +41,9 @@ class VectorSizes:
     def words(
         self, action: str, comm: int, rank: int, root: int, position: int | None = None
     ) -> str:
-        """The next vector collective of a rank on a communicator, without the rank. `rank` is one
-        of the world, and `root` of the communicator; `position` says which one on the communicator
-        it is, from 0, if it is not the one after the last.
+        """Format a rank's next vector collective on a communicator, without the leading rank.
+        `rank` is a rank of the world, `root` one of the communicator; `position` is the
+        collective's index on the communicator, from 0, if it does not follow the previous one.
         """
         if self._records is None:
             self._records = self._read()
@@ -90,14 +90,14 @@ def _place(comm: int, position: int) -> str:
 
 
 def extrae_share(action: str, sent: int, received: int, size: int, is_root: bool) -> int:
-    """The contribution of a rank to a vector collective, by the two sizes that Extrae keeps."""
+    """Return a rank's contribution to a vector collective, from Extrae's two sizes."""
     return sent if action in ("gatherv", "allgatherv") else received
 
 
 def extrae_size(action: str, sent: int, received: int) -> int:
-    """The size of a collective of one size on all ranks, by the two sizes that Extrae keeps.
+    """Return the size of a uniform collective, from Extrae's two sizes.
 
-    At the root, one of the two may be that of all ranks together.
+    At the root, one of the two may be the total over all ranks.
     """
     if action in ("gather", "allgather", "alltoall"):
         return sent

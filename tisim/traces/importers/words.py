@@ -1,4 +1,4 @@
-"""Functions of MPI in the words of a trace, collectives among them."""
+"""MPI functions in the vocabulary of a trace, including collectives."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 #: Blocking and non-blocking sends. A trace has no ready mode.
 SENDS = {"Send": "send", "Bsend": "bsend", "Ssend": "ssend", "Rsend": "send"}
 ISENDS = {"Isend": "isend", "Ibsend": "ibsend", "Issend": "issend", "Irsend": "isend"}
-#: Persistent requests, and what each start of one is.
+#: Persistent requests, and the action of each start.
 INITS = {
     "Send_init": "isend",
     "Bsend_init": "ibsend",
@@ -15,7 +15,7 @@ INITS = {
     "Rsend_init": "isend",
     "Recv_init": "irecv",
 }
-#: Collectives by the names of other formats, which differ in capitals and underscores only.
+#: Collectives by their names in other formats, which differ only in case and underscores.
 COLLECTIVES = {
     **{
         name: name
@@ -27,7 +27,7 @@ COLLECTIVES = {
     **dict.fromkeys(("reduce_scatter", "reduce_scatter_block"), "reducescatter"),
     "alltoallw": "alltoallv",
 }
-# Calls that only ask, or prepare what no trace needs: parts of their names.
+# Name prefixes of calls that only query, or prepare something that a trace does not need.
 _QUERY_NAMES = (
     "Abort Add_error Address Aint_ Alloc_mem Attr_ Buffer_ Cart_coords Cart_get Cart_map Cart_rank "
     "Cart_shift Cartdim_ Comm_call_errhandler Comm_compare Comm_create_errhandler "
@@ -40,15 +40,15 @@ _QUERY_NAMES = (
 
 
 def is_query(function: str) -> bool:
-    """True if a trace loses nothing when it leaves out a call, by its name without ``MPI_``.
+    """Return whether a call, named without ``MPI_``, can be left out without loss.
 
-    Whatever is not listed here has to be told when it is left out: files, one-sided calls, and
-    what MPI may have one day.
+    Calls not listed here must be reported when they are left out: files, one-sided calls, and
+    future MPI functions.
     """
     return function.startswith(tuple(_QUERY_NAMES.split())) and function != "Get_accumulate"
 
 
-# Prefixes of the names of calls with a line of their own, besides those above.
+# Name prefixes of calls with lines, in addition to those above.
 _SPELLED = (
     *("Cancel", "Cart_", "Comm_", "Dist_graph", "Finalize", "Graph_", "Imrecv", "Irecv", "Mprobe"),
     *("Improbe", "Mrecv", "Probe", "Recv", "Request_free", "Sendrecv", "Start", "Test", "Wait"),
@@ -56,7 +56,7 @@ _SPELLED = (
 
 
 def is_lost(function: str) -> bool:
-    """True if a trace has no line for a call, by its name without ``MPI_``, and lacks it."""
+    """Return whether a call, named without ``MPI_``, has no line in a trace and is missed."""
     return not (
         is_query(function)
         or function.startswith(_SPELLED)
@@ -68,7 +68,7 @@ def is_lost(function: str) -> bool:
 
 
 def collective_word(name: str) -> str | None:
-    """The word for a collective such as ``Iallreduce``; None if it is none."""
+    """Return the action of a collective such as ``Iallreduce``; None if it is not a collective."""
     lower = name.lower()
     if lower in COLLECTIVES:
         return COLLECTIVES[lower]
@@ -77,14 +77,14 @@ def collective_word(name: str) -> str | None:
 
 
 def kind_of(function: str) -> str:
-    """The kind of a call in timelines: the word of a trace, or ``nop`` for what has none."""
+    """Return the kind of a call in timelines: its action in a trace, or ``nop`` if it has none."""
     name = function.removesuffix("_replace")
     word = SENDS.get(name) or ISENDS.get(name) or collective_word(name) or name.lower()
     return "nop" if word in ("init", "init_thread", "finalize") else word
 
 
-# Collectives of one size on all ranks: how their arguments are spelled; {n} is the size that a
-# rank contributes or gets, {root} the root.
+# Formats of the arguments of uniform collectives; {n} is the size that a rank contributes or
+# receives, {root} the root.
 _UNIFORM = {
     "barrier": "barrier",
     "bcast": "bcast {n} {root}",
@@ -104,8 +104,8 @@ ROOTED = frozenset({"bcast", "reduce", "gather", "scatter", "gatherv", "scatterv
 
 
 def uniform_collective(name: str, nbytes: int, root: int) -> str | None:
-    """An action of one size, without the rank; None if there is no such collective. A name with an
-    ``i`` before it does not block; `nbytes` is what a rank contributes, or gets from each other, in
+    """Format a uniform collective without the leading rank; None if unknown. The prefix ``i`` means
+    non-blocking; `nbytes` is the rank's contribution, or the amount from each other rank, in
     bytes.
     """
     for prefix in ("", "i"):
@@ -115,9 +115,9 @@ def uniform_collective(name: str, nbytes: int, root: int) -> str | None:
 
 
 def vector_collective(name: str, shares: Sequence[int], rank: int, root: int) -> str:
-    """An action with a size for each rank, without the rank. `name` is one of `VECTORS`, but not
-    alltoallv; `shares` are the bytes of each rank of the communicator, and `rank` and `root` are
-    its ranks.
+    """Format an action with a size for each rank, without the leading rank. `name` is one of
+    `VECTORS` except alltoallv; `shares` are the bytes of each rank of the communicator, and `rank`
+    and `root` are ranks in it.
     """
     listed = " ".join(map(str, shares))
     own = shares[rank]
@@ -131,14 +131,14 @@ def vector_collective(name: str, shares: Sequence[int], rank: int, root: int) ->
 
 
 def all_to_all_of_totals(sent: Sequence[int], received: Sequence[int]) -> list[list[int]]:
-    """Sizes of an alltoallv in proportion to what each rank sends and receives in all.
+    """Return sizes of an alltoallv in proportion to each rank's total bytes sent and received.
 
-    Bytes from each rank to each: rows add up to `sent`, columns to `received` where the two have
-    the same sum.
+    Element i, j is the bytes from rank i to rank j: rows add up to `sent`, and columns to
+    `received` if both have the same sum.
     """
     size = len(sent)
     total = sum(received)
-    # Rounding the running sums, not the parts, keeps the sums of rows and of columns.
+    # Rounding the running sums, not the parts, preserves the sums of rows and columns.
     rows: list[list[int]] = []
     before = [0] * size
     done = 0

@@ -1,3 +1,3 @@
-"""Traces in OTF2, which Score-P, EZTrace and TAU write."""
+"""Importer of OTF2 traces, which Score-P, EZTrace and TAU write."""
 
 from tisim.traces.importers.otf2.importer import Otf2Importer as Otf2Importer

@@ -1,4 +1,4 @@
-"""An OTF2 archive while it is read: its definitions, and its locations."""
+"""Reading of an OTF2 archive: its definitions and its locations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tisim.traces.importers.importer import Notes
 from tisim.traces.importers.rank_calls import Group
 from tisim.traces.importers.words import COLLECTIVES
 
-# The library's data, file, line, function, code, format and arguments.
+# Arguments of the library's callback: data, file, line, function, code, format and arguments.
 _ErrorCallback = ctypes.CFUNCTYPE(
     ctypes.c_int,
     ctypes.c_void_p,
@@ -39,11 +39,11 @@ _Describe = ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_int)
 
 @contextmanager
 def complaints() -> Iterator[list[str]]:
-    """Take what the library prints to standard error otherwise, as it comes: some damage makes it
-    end early, and no function of it fails.
+    """Collect the messages that the library would print to standard error: on some kinds of damage
+    it ends early without a failing function.
     """
     found: list[str] = []
-    # Functions of its own: those of the package have other types.
+    # Separate function objects: those of the package have other types.
     register = _Register(("OTF2_Error_RegisterCallback", conf.lib))
     describe = _Describe(("OTF2_Error_GetDescription", conf.lib))
 
@@ -72,15 +72,15 @@ class FileDefinitions:
     """Files by OTF2's references."""
 
     names: dict[int, str] = field(default_factory=dict)
-    #: The file of each handle that is imported. Handles that the I/O inside a call on another one
-    #: has made, and those of directories, are not: the call itself stands for what it does.
+    #: The file of each imported handle. Handles of directories, and those created by the I/O inside
+    #: a call on another handle, are not imported: the call itself represents its effect.
     handles: dict[int, int] = field(default_factory=dict)
     #: Handles that every process has: standard input and output.
     standard: set[int] = field(default_factory=set)
 
 
 def file_definitions(known: otf2.registry.DefinitionRegistry) -> FileDefinitions:
-    """Take over the definitions of files; a trace of an older version has none."""
+    """Collect the definitions of files; a trace of an older version has none."""
     from otf2.definitions import IoRegularFile
     from otf2.enums import IoHandleFlag
 
@@ -95,17 +95,17 @@ def file_definitions(known: otf2.registry.DefinitionRegistry) -> FileDefinitions
     return found
 
 
-#: Longer paths lose their outermost functions, as those that are recorded do.
+#: Longer paths lose their outermost functions, as in recorded traces.
 MOST_FUNCTIONS = 128
-# Bytes of the name of one function: C++ has some that are longer.
+# Maximum bytes of one function's name, which some C++ names exceed.
 _LONGEST_NAME = 400
 
 
 def function_name(name: str, file: str | None, line: int) -> str:
-    """How a call path names a function, such as ``solve (solver.c:40)``, by where it begins in the
-    source, if that is known.
+    """Return a function's name in call paths, such as ``solve (solver.c:40)``, with the line where
+    it begins in the source, if known.
     """
-    # Nothing in a name separates functions, or ends a line.
+    # The name must not contain the separator of functions, or end a line.
     printed = "".join(c if c.isprintable() else "?" for c in name).replace(BETWEEN, "> ")
     if len(printed.encode()) > _LONGEST_NAME:
         printed = printed.encode()[:_LONGEST_NAME].decode(errors="ignore") + "..."
@@ -116,8 +116,8 @@ def function_name(name: str, file: str | None, line: int) -> str:
 
 
 class CallPaths:
-    """Numbers the call paths of one rank that calls were made on. The tree has the parent and the
-    region of each node; node 0 is outside of all functions.
+    """Numbers the call paths from which one rank makes calls. The tree has the parent and the
+    region of each node; node 0 is outside all functions.
     """
 
     def __init__(self, tree: Sequence[tuple[int, int]], functions: Mapping[int, str]) -> None:
@@ -127,7 +127,7 @@ class CallPaths:
         self._paths: list[str] = []
 
     def number(self, node: int) -> int:
-        """The number of the path that ends at a node; -1: it is outside of all functions."""
+        """Return the number of the path that ends at a node; -1 outside all functions."""
         if not node:
             return -1
         if node not in self._numbers:
@@ -143,7 +143,7 @@ class CallPaths:
 
     @property
     def paths(self) -> list[str]:
-        """The paths in the order of their numbers."""
+        """The paths in order of number."""
         return self._paths
 
 
@@ -153,17 +153,17 @@ class Definitions:
 
     #: The location (the master thread) of each rank.
     locations: list[int] = field(default_factory=list)
-    #: By OTF2's reference: those that connect ranks.
+    #: Groups of ranks, by OTF2's reference.
     communicators: dict[int, Group] = field(default_factory=dict)
-    #: The name of each region that is an MPI call, by reference.
+    #: Name of each region that is an MPI call, by reference.
     calls: dict[int, str] = field(default_factory=dict)
-    #: How call paths name each other region, by reference: ``solve (solver.c:40)``.
+    #: Name in call paths of each other region, by reference: ``solve (solver.c:40)``.
     functions: dict[int, str] = field(default_factory=dict)
     #: Resolution of the clock.
     ticks_per_second: float = 1.0
-    #: Reference of the metric and place in its record of the wanted counter; None: none wanted.
+    #: Reference of the selected counter's metric and index in its record; None without a counter.
     counter: tuple[int, int] | None = None
-    #: The name of each collective operation, by OTF2's number.
+    #: Name of each collective operation, by OTF2's number.
     operations: dict[int, str] = field(default_factory=dict)
     files: FileDefinitions = field(default_factory=FileDefinitions)
 
@@ -173,7 +173,7 @@ def read_definitions(anchor: Path, counter: str | None, notes: Notes) -> Definit
     ranks, or lacks the counter.
     """
     try:
-        # The package prints the tracebacks of its own callbacks.
+        # The package prints tracebacks of its own callbacks.
         with (
             complaints(),
             redirect_stderr(io.StringIO()),
@@ -246,14 +246,14 @@ def _counter(
     raise InputError(f"has no hardware counter {counter}: {there}", file=anchor)
 
 
-# OTF2_BUFFER_CHUNK_HEADER, with which an uncompressed file begins, and OTF2_BUFFER_END_OF_FILE.
+# OTF2_BUFFER_CHUNK_HEADER, the first byte of an uncompressed file, and OTF2_BUFFER_END_OF_FILE.
 _FIRST_BYTE, _LAST_BYTE = b"\x03", b"\x01"
 
 
 @contextmanager
 def opened_events(anchor: Path, location: int) -> Iterator[object]:
-    """Open the events of a location, as a reader of the library's that lacks its callbacks. Raises
-    InputError if they are cut, or the library refuses them, also later, while they are read.
+    """Open the events of a location, as a library reader without callbacks. Raises InputError if
+    they are truncated, or if the library refuses them, either here or while they are read.
     """
     _check_end(anchor.with_suffix("") / f"{location}.evt")
     with complaints() as found:
@@ -271,9 +271,9 @@ def opened_events(anchor: Path, location: int) -> Iterator[object]:
 
 
 def _check_end(events: Path) -> None:
-    """Refuse a cut file: the library would take what its memory happens to hold for the rest."""
+    """Refuse a truncated file: the library would read uninitialised memory for the rest."""
     if not events.is_file():
-        return  # the library says so
+        return  # the library reports it
     with events.open("rb") as file:
         first = file.read(1)
         file.seek(-1 if first else 0, os.SEEK_END)
@@ -288,7 +288,7 @@ def _unreadable(anchor: Path, location: int, why: str) -> InputError:
 
 def _reader(handle: object, anchor: Path, location: int, found: list[str]) -> object:
     _otf2.Reader_SetSerialCollectiveCallbacks(handle)
-    # The files of events are found only after the definitions have been read.
+    # Event files are found only after the definitions have been read.
     definitions = _otf2.Reader_GetGlobalDefReader(handle)
     read = _otf2.Reader_ReadAllGlobalDefinitions(handle, definitions)
     written = _otf2.Reader_GetNumberOfGlobalDefinitions(handle)
@@ -301,7 +301,7 @@ def _reader(handle: object, anchor: Path, location: int, found: list[str]) -> ob
     try:
         _otf2.Reader_OpenDefFiles(handle)
     except _otf2.Error:
-        found.clear()  # a trace without definitions of locations has none to apply
+        found.clear()  # without definitions of locations there is nothing to apply
     else:
         local = _otf2.Reader_GetDefReader(handle, location)
         if local:

@@ -1,4 +1,4 @@
-"""OTF2 as a format that can be imported."""
+"""The importer of OTF2."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Otf2Importer(Importer):
 
 
 def _anchor_in(path: Path) -> Path | None:
-    """The anchor file in a directory that has one."""
+    """Return the anchor file of a directory, if it has exactly one."""
     if not path.is_dir():
         return None
     anchors = sorted(path.glob("*.otf2"))

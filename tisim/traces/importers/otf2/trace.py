@@ -1,7 +1,7 @@
-"""An OTF2 trace whose ranks are read one after the other.
+"""An OTF2 trace, read one rank after another.
 
-The core collects the calls of a rank while the library reads its events, so that no event passes
-through Python: the package's own callbacks take 2 us an event. Equal calls are one record.
+The core collects the calls of a rank while the library reads its events, so no event passes
+through Python: the package's own callbacks take 2 us per event. Equal calls share one record.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from tisim.traces.importers.words import (
 from tisim.traces.program import CallSequence
 
 _KINDS = tuple(_core.otf2_record_kinds())
-# Events are read in batches of this size: a Ctrl-C is seen between two.
+# Batch size for reading events: a Ctrl-C takes effect between two batches.
 _BATCH = 1 << 20
 
-# OTF2 keeps two numbers of a collective and rank: the bytes sent and the bytes received. What they
-# are made of is a convention of the writer; this is Score-P's, in which a rank also sends to itself
-# unless the call is in place.
+# OTF2 stores two numbers per collective and rank: the bytes sent and received. Their meaning is a
+# convention of the writer; this is Score-P's, in which a rank also sends to itself unless the call
+# is in place.
 
 
 def uniform_size(action: str, sent: int, received: int, size: int, rank: int, is_root: bool) -> int:
-    """The bytes that a rank contributes to a collective in which all contribute as much."""
+    """Return the bytes that a rank contributes to a collective with equal contributions."""
     if action in ("gather", "reduce"):
         if not is_root:
             return sent
@@ -64,9 +64,9 @@ def uniform_size(action: str, sent: int, received: int, size: int, rank: int, is
 
 
 def own_share(action: str, sent: int, received: int, size: int, is_root: bool) -> int:
-    """The bytes of one rank in a collective in which each has its own.
+    """Return the bytes of one rank in a collective with a size per rank.
 
-    In a gatherv or scatterv in place the root's own share is not in the record; it moves nowhere.
+    In an in-place gatherv or scatterv the root's own share is not recorded; it does not move.
     """
     if action == "gatherv":
         return sent
@@ -78,7 +78,7 @@ def own_share(action: str, sent: int, received: int, size: int, is_root: bool) -
 
 
 def note_ambiguity(action: str, sent: int, size: int, notes: Notes, place: str) -> None:
-    """Note a size that is another one if the call was in place."""
+    """Note a size that would be different if the call were in place."""
     if action in ("allreduce", "allgather", "alltoall") and size > 1 and sent:
         others = size - 1
         if sent % size == 0 and sent % others == 0 and others > 1:
@@ -86,13 +86,13 @@ def note_ambiguity(action: str, sent: int, size: int, notes: Notes, place: str) 
 
 
 def _part(total: int, size: int) -> int:
-    """The part of each of all ranks, or of each other rank where only that is whole."""
+    """Divide by the number of ranks, or of other ranks if only that division is exact."""
     if total % size == 0 or size < 2 or total % (size - 1):
         return total // size
     return total // (size - 1)
 
 
-# Notes on events that are in the trace and in no line, by the core's names for them.
+# Notes on events that are in the trace but produce no lines, by the core's names.
 _LOSSES = {
     "flush": "the time of writing the trace's buffer is left out",
     "measurement": "calls while the measurement was off are not in the trace",
@@ -111,7 +111,7 @@ _LOSSES = {
 
 
 class Otf2Trace(FormatTrace):
-    """A trace whose definitions have been read."""
+    """A trace with its definitions read."""
 
     def __init__(self, anchor: Path, options: ImportOptions, notes: Notes) -> None:
         super().__init__(anchor, options, notes)
@@ -129,7 +129,7 @@ class Otf2Trace(FormatTrace):
         return self.program(rank).spelled_out(rank)
 
     def _collected(self, rank: int) -> _core.Otf2Calls:
-        """Read the events of a rank. Raises InputError if the events cannot be read."""
+        """Read the events of a rank. Raises InputError if they cannot be read."""
         known = self.definitions
         actions = {
             number: COLLECTIVES.get(name.lower()) for number, name in known.operations.items()
@@ -162,8 +162,8 @@ class Otf2Trace(FormatTrace):
         return calls
 
     def _records(self) -> Records:
-        """The counts that each rank sends and receives in each vector collective, by communicator,
-        each of which is a record of its own.
+        """Return the bytes that each rank sends and receives in each vector collective, by
+        communicator; each of them is a separate record.
         """
         found: Records = defaultdict(list)
         names = self.definitions.operations
@@ -215,7 +215,7 @@ def _parts(record: Sequence[int]) -> Iterator[tuple[str, tuple[int, ...]]]:
         place += count
 
 
-# OTF2_IO_ACCESS_MODE_*: reads, writes, both; others are of directories and programs.
+# OTF2_IO_ACCESS_MODE_*: read, write, both; others are for directories and programs.
 _ACCESS = {0: "r", 1: "w", 2: "rw"}
 # Bits of OTF2_IO_CREATION_FLAG_*, OTF2_IO_STATUS_FLAG_* and OTF2_IO_OPERATION_FLAG_*.
 _CREATE, _TRUNCATE = 1 << 0, 1 << 1
@@ -226,11 +226,11 @@ _WORDS = ("read", "write", "fsync")
 
 
 class _GivenNumbers(RequestNumbers):
-    """Leaves requests the numbers that the core gave them."""
+    """Keeps the request numbers that the core assigned."""
 
     def __init__(self) -> None:
         super().__init__()
-        #: Numbers of the halves of an exchange, in their order.
+        #: Numbers of the halves of an exchange, in order.
         self.exchange: list[int] = []
 
     def give(self, request: Hashable) -> int:
@@ -248,27 +248,27 @@ class _GivenNumbers(RequestNumbers):
 
 
 class _RecordReader(RankConverter):
-    """Writes the lines of one record after the other; a method for each kind of its parts."""
+    """Writes the lines of one record after another; each kind of part has a method."""
 
     def __init__(self, rank: int, trace: Otf2Trace) -> None:
         self._given = _GivenNumbers()
         super().__init__(rank, trace, self._given)
         self._all_notes = trace.notes
         self._notes = Notes()
-        self._options = replace(trace.options, times=None)  # the core keeps times
+        self._options = replace(trace.options, times=None)  # the core keeps the times
         self._definitions = trace.definitions
         self._communicators = trace.communicators
         self._vectors = trace.vectors
         self._number = 0  # of the event, for notes
-        # The MPI calls that are open, outermost first, and what was completed in them.
+        # The open MPI calls, outermost first, and the requests completed in them.
         self._open: list[str] = []
         self._completed: list[int] = []
         self._sent_in_call: tuple[int, ...] | None = None
         self._received_in_call: tuple[int, ...] | None = None
 
     def lines_of(self, record: Sequence[int], event: int, times: int) -> list[str]:
-        """The lines of a record without newlines. `event` is the number of the event with which the
-        record begins first, and `times` how many calls it stands for.
+        """Return the lines of a record, without newlines. `event` is the number of the event at
+        which the record first begins, and `times` the number of calls that it represents.
         """
         self._number = event - 1
         for kind, fields in _parts(record):
@@ -285,10 +285,10 @@ class _RecordReader(RankConverter):
         self._notes.add(text, f"rank {self._rank}, event {self._number}")
 
     def _on_nothing(self, *_: int) -> None:
-        """A request that was never completed, or cancelled."""
+        """Ignore a request that was never completed, or was cancelled."""
 
     def _on_called_from(self, _node: int) -> None:
-        """The function around it; see `_call_sequence`."""
+        """Ignore the enclosing function; see `_call_sequence`."""
 
     def _on_enter(self, region: int) -> None:
         name = self._definitions.calls[region]
@@ -300,7 +300,7 @@ class _RecordReader(RankConverter):
         self._open.pop()
         if self._open:
             return
-        # What is known only at the end of a call.
+        # Facts that are only known at the end of a call.
         if self._sent_in_call is not None or self._received_in_call is not None:
             self._calls.exchange(*map(self._half, (self._sent_in_call, self._received_in_call)))
             self._sent_in_call = self._received_in_call = None
@@ -325,7 +325,7 @@ class _RecordReader(RankConverter):
         return self._communicators.number(reference)
 
     def _call(self) -> str:
-        """The innermost call that is open, without ``MPI_``."""
+        """Return the innermost open call, without ``MPI_``."""
         return self._open[-1].removeprefix("MPI_") if self._open else ""
 
     def _on_send(self, *message: int) -> None:
@@ -390,7 +390,7 @@ class _RecordReader(RankConverter):
         received: int,
         position: int,
     ) -> str | None:
-        """The words of a collective; None if a trace has none for it."""
+        """Return the words of a collective; None if a trace cannot express it."""
         name = self._definitions.operations.get(operation, "")
         action = COLLECTIVES.get(name.lower())
         if action is None:
@@ -456,7 +456,7 @@ def _access_word(mode: int) -> str:
 
 
 def _call_sequence(rank: int, collected: _core.Otf2Calls, trace: Otf2Trace) -> CallSequence:
-    """The lines of a rank: those of each record once, and the numbers of the records."""
+    """Return the lines of a rank: those of each record once, and the sequence of records."""
     import numpy as np
 
     definitions, options, notes = trace.definitions, trace.options, trace.notes
@@ -501,7 +501,7 @@ def _call_sequence(rank: int, collected: _core.Otf2Calls, trace: Otf2Trace) -> C
             if functions[call]:
                 begun, ended = (tick * 10**9 // per_second for tick in times)
                 options.times.add(rank, functions[call], begun, ended, line)
-    # Two calls more: what stands before all others, and the end if it was not recorded.
+    # Two additional calls: the lines before all others, and the end if it was not recorded.
     first, last = len(places), len(places) + 1
     places += [list(range(len(begin))), [] if collected.has_ended else [len(begin)]]
     if not places[last]:

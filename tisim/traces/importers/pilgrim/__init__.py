@@ -1,3 +1,3 @@
-"""Traces of Pilgrim."""
+"""Importer of Pilgrim traces."""
 
 from tisim.traces.importers.pilgrim.importer import PilgrimImporter as PilgrimImporter

@@ -1,4 +1,4 @@
-"""The lines of a rank for its calls in Pilgrim's table of signatures."""
+"""Conversion of calls in Pilgrim's table of signatures to lines of a rank."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from tisim.traces.importers.pilgrim.files import (
 from tisim.traces.importers.rank_calls import RequestNumbers
 from tisim.traces.importers.words import COLLECTIVES
 
-# The sizes of built-in datatypes, on machines of 64 bits; they are numbered from -1 downwards.
+# Sizes of the built-in datatypes on 64-bit machines; they are numbered downwards from -1.
 _SIZES = (
     *(0, 1, 1, 2, 2, 4, 4, 8, 8, 8, 4, 8, 16, 1, 4, 1, 0, 0, 8, 16, 32, 8, 1, 1, 1, 4, 4, 4, 8),
     *(8, 8, 16, 4, 8, 8, 16, 16, 32, 1, 2, 4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 8, 8, 12, 12, 6, 20, 8),
 )
 _COMMUNICATORS = {-9989: NULL, -9988: WORLD_HANDLE, -9987: SELF_HANDLE}
-# Handles of other communicators and of requests, behind those that have a meaning here.
+# First handles of other communicators and of requests, after the predefined ones.
 _FIRST_COMMUNICATOR, _FIRST_REQUEST = 4, 2
 _NO_REQUEST = 1
-# The trace does not say which request these make, start or cancel.
+# The trace does not contain the requests that these calls create, start or cancel.
 _UNNAMED_REQUESTS = {
     *("Start", "Startall", "Cancel", "Ibsend", "Issend", "Irsend", "Imrecv", "Mrecv", "Comm_idup"),
     *("Rput", "Rget", "Raccumulate", "Rget_accumulate"),
@@ -49,7 +49,7 @@ _UNNAMED_REQUESTS = {
 # Constructors of communicators whose members are not in the trace.
 _UNKNOWN_MEMBERS = {"Comm_split", "Comm_split_type", "Comm_create", "Comm_create_group", "Cart_sub"}
 _VAGUE = frozenset({"Waitany", "Waitsome", "Testany", "Testsome"})
-# Calls that are the same as others here.
+# Calls that are treated like others.
 _SAME = {
     "Type_create_resized": "Type_dup",
     "Comm_dup_with_info": "Comm_dup",
@@ -58,7 +58,7 @@ _SAME = {
 
 
 class _GivenNumbers(RequestNumbers):
-    """Leaves requests the numbers that Pilgrim gave them, which return in loops."""
+    """Keeps Pilgrim's request numbers, which recur in loops."""
 
     def __init__(self, free: int) -> None:
         super().__init__()
@@ -82,8 +82,8 @@ class _GivenNumbers(RequestNumbers):
 
 
 class CallLines(CallReader):
-    """Spells signatures as lines of one rank, in the order in which it first makes them.
-    `first_free` is above the numbers of all requests.
+    """Converts signatures to lines of one rank, in order of first use. `first_free` is greater than
+    the numbers of all requests.
     """
 
     def __init__(
@@ -100,14 +100,14 @@ class CallLines(CallReader):
         self._all_notes = trace.notes
         self._notes = Notes()
         self._derived: dict[int, int | None] = {}
-        # Communicators whose ranks are not known, and the calls that made them.
+        # Communicators with unknown ranks, and the calls that created them.
         self._unknown: dict[int, str] = {}
         self._neighbours: dict[int, topologies.Neighbours] = {}
         self._windows = windows.Windows(self._size, self._comm, self._refuse)
 
     def spelled(self, signature: Signature, number: int, times: int) -> list[str]:
-        """The lines of a call without newlines; none where it needs no line. Raises InputError if
-        Pilgrim has not kept what the line must say.
+        """Return the lines of a call, without newlines; none if it needs no line. Raises InputError
+        if Pilgrim has not recorded the necessary data.
         """
         call = signature.call(f"signature {number}")
         function = call.function = _SAME.get(signature.function, signature.function)
@@ -176,7 +176,7 @@ class CallLines(CallReader):
         )
 
     def _translate(self, call: MpiCall) -> None:
-        """Give fields the numbers that other traces of calls have."""
+        """Convert fields to the numbering of other call traces."""
         numbers = call.numbers
         for name in ("dest", "source"):
             if name in numbers:
@@ -198,7 +198,7 @@ class CallLines(CallReader):
             numbers["commsize"] = self._ranks
             call.lists["recvcounts"] = [numbers["recvcount"]] * self._ranks
         if call.function in ("Gatherv", "Scatterv") and numbers["root"] != self._rank:
-            # Only the root's sizes were read by MPI; others may be anything.
+            # MPI reads only the root's sizes; those of other ranks are arbitrary.
             call.lists.clear()
 
     def _peer_at(self, call: MpiCall, distance: int) -> int:
@@ -210,7 +210,7 @@ class CallLines(CallReader):
         return peer
 
     def _skips(self, call: MpiCall) -> bool:
-        """True if there is nothing to write, by what Pilgrim keeps of the call."""
+        """Return whether nothing is written, given Pilgrim's data on the call."""
         numbers, function = call.numbers, call.function
         handle = numbers.get("comm", numbers.get("oldcomm", WORLD_HANDLE))
         if function in _UNKNOWN_MEMBERS:
@@ -229,7 +229,7 @@ class CallLines(CallReader):
             self._note("MPI_{} on MPI_COMM_SELF is left out", call)
             return True
         if function in _VAGUE:
-            # None is complete, or all requests were null; then the index says nothing.
+            # No request is complete, or all were null; the index is then meaningless.
             return (
                 numbers.get("flag", 1) == 0
                 or numbers.get("outcount", 1) < 1
@@ -241,7 +241,7 @@ class CallLines(CallReader):
         self._notes.add(text.format(call.function), f"rank {self._rank}, {call.place}")
 
     def _note_type(self, call: MpiCall) -> None:
-        """A number that stands for types of several sizes would be right for one of them only."""
+        """Refuse a number that stands for types of several sizes: only one would be right."""
         number = call.numbers["newtype"]
         size = self._types.size(number)
         if self._derived.setdefault(number, size) != size:

@@ -1,4 +1,4 @@
-"""The files of a trace of Pilgrim: signatures of calls, and grammars of their order."""
+"""The files of a Pilgrim trace: signatures of calls, and grammars of their order."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from tisim.traces.program import Rule, length_of, sequence_of
 class Field:
     """A field of a call."""
 
-    #: As in MPI; empty where nothing needs it.
+    #: As in MPI; empty if unused.
     name: str
     #: ``i32``, ``peer``, ``request`` and so on.
     kind: str
-    #: The field that says how many there are; empty: it is one value.
+    #: The field with the number of values; empty for a single value.
     length: str
 
 
 @cache
 def functions() -> tuple[str, ...]:
-    """The names of functions without ``MPI_``, by their numbers."""
+    """Return the names of functions, without ``MPI_``, by number."""
     text = resources.files(__package__).joinpath("functions.txt").read_text()
     return tuple(text.partition("\n")[2].split())
 
 
 @cache
 def layouts() -> dict[str, tuple[Field, ...]]:
-    """The fields of the calls that become lines, by the name of the function."""
+    """Return the fields of the calls that become lines, by function name."""
     text = resources.files(__package__).joinpath("layouts.txt").read_text()
     found: dict[str, tuple[Field, ...]] = {}
     for line in text.splitlines():
@@ -52,7 +52,7 @@ def _field(text: str) -> Field:
     return Field(name, kind, length)
 
 
-#: Pilgrim's numbers for what is not a number of a rank, a tag or a request.
+#: Pilgrim's numbers for special ranks, tags and requests.
 ANY_SOURCE, ANY_TAG, PROC_NULL, NULL_REQUEST = -99999, -99998, -99997, -1
 _HEADER = struct.Struct("<iiiI")
 _SIZES = {"i32": 4, "peer": 4, "comm": 4, "request": 4, "i64": 8, "status": 8, "pointer": 32}
@@ -60,29 +60,29 @@ _SIZES = {"i32": 4, "peer": 4, "comm": 4, "request": 4, "i64": 8, "status": 8, "
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A call with its arguments, which ranks may make."""
+    """A call with its arguments, shared by the ranks that make it."""
 
     #: Its name without ``MPI_``.
     function: str
-    #: The number of the thread that makes it.
+    #: The number of the calling thread.
     thread: int
-    #: The fields of one value, and those that are arrays, by their names in MPI. Peers are the
-    #: rank's own number less theirs.
+    #: The scalar fields and the arrays, by their names in MPI. Peers are the rank's own number
+    #: minus theirs.
     numbers: dict[str, int]
     lists: dict[str, list[int]]
 
     def call(self, place: str) -> MpiCall:
-        """The call as its rank made it, with fields that may be changed."""
+        """Return the call for a rank, with fields that may be modified."""
         lists = {name: list(values) for name, values in self.lists.items()}
         return MpiCall(self.function, place, 0, 0, numbers=dict(self.numbers), lists=lists)
 
 
 def read_signatures(file: Path) -> list[Signature]:
-    """The signatures by their numbers. Raises InputError if the file is damaged."""
+    """Return the signatures by number. Raises InputError if the file is damaged."""
     data = file.read_bytes()
     try:
         (count,) = struct.unpack_from("<i", data)
-        # An entry takes 22 bytes at least.
+        # An entry takes at least 22 bytes.
         if not 0 < count <= len(data) // 22:
             raise ValueError
         found: dict[int, Signature] = {}
@@ -131,18 +131,18 @@ def _signature(key: bytes) -> Signature:
     return Signature(function, thread, numbers, lists)
 
 
-# The grammars together are written by a grammar of their own, of pairs of a number and how often it
-# stands. So many pairs are believed.
+# The concatenated grammars are compressed by another grammar, over pairs of a number and its
+# repetitions. Maximum plausible number of pairs.
 _MOST_PAIRS = 1 << 26
-# A damaged grammar can claim any length.
+# Maximum plausible number of calls: a damaged grammar can claim any length.
 _MOST_CALLS = 1 << 40
-# The number of the first rule of a rank; others count down from it.
+# The number of a rank's first rule; others count down from it.
 _START = -1
 _Pair = tuple[int, int]
 
 
 class Grammars(NamedTuple):
-    """The distinct grammars, of the numbers of signatures, and which one each rank has."""
+    """The distinct grammars over signature numbers, and the index of each rank's grammar."""
 
     rules: list[list[Rule]]
     of_rank: list[int]
@@ -173,9 +173,9 @@ def read_grammars(file: Path, ranks: int, signatures: int) -> Grammars:
 
 
 def _pairs(rules: dict[int, list[_Pair]], start: int, length: int) -> list[_Pair]:
-    """Expansion of the grammar of all grammars; numbers up to that of its start are rules.
+    """Expand the grammar of all grammars; numbers up to that of its start are rules.
 
-    A terminal of it is a pair, whose second number is not a repetition.
+    Its terminals are pairs, whose second number is not a repetition.
     """
     pairs: dict[_Pair, int] = {}
     ordered = [
@@ -189,7 +189,7 @@ def _pairs(rules: dict[int, list[_Pair]], start: int, length: int) -> list[_Pair
 
 
 def _split(pairs: list[_Pair], count: int, signatures: int) -> list[list[Rule]]:
-    """The grammars, one behind the other: how many rules there are, then each rule."""
+    """Split the concatenated grammars: for each, the number of rules, then each rule."""
     numbers = iter(pairs)
     made = []
     for _ in range(count):
@@ -210,12 +210,12 @@ def _split(pairs: list[_Pair], count: int, signatures: int) -> list[list[Rule]]:
 
 
 def _ordered(rules: dict[int, list[_Pair]], start: int) -> list[Rule]:
-    """Number rules so that each only names later ones, the first one 0.
+    """Number rules so that each refers only to later ones, the first one 0.
 
     Rules are numbered downwards from `start`; other numbers are terminals.
     """
     done: list[int] = []
-    # The rules around the place, outermost first, and what is left of each.
+    # The rules being visited, outermost first, and the remainder of each.
     around = [(start, iter(rules[start]))]
     seen = {start}
     while around:
@@ -236,7 +236,7 @@ def _ordered(rules: dict[int, list[_Pair]], start: int) -> list[Rule]:
         rule: Rule = []
         for symbol, times in rules[number]:
             is_rule = symbol <= start
-            # A rule that stands before this one is around it: it would contain itself.
+            # A rule placed before this one encloses it and would contain itself.
             if times < 1 or (is_rule and place[symbol] <= i):
                 raise ValueError
             rule.append((is_rule, place[symbol] if is_rule else symbol, times))

@@ -1,4 +1,4 @@
-"""Pilgrim's traces as a format that can be imported."""
+"""The importer of Pilgrim's traces."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def sequence_of_calls(rules: Sequence[Rule]) -> NDArray[np.int32]:
-    """The numbers of the signatures that a grammar stands for."""
+    """Return the numbers of the signatures in a grammar's expansion."""
     import numpy as np  # slow to load
 
     found: list[NDArray[np.int32]] = [np.empty(0, np.int32)] * len(rules)
@@ -35,8 +35,8 @@ def sequence_of_calls(rules: Sequence[Rule]) -> NDArray[np.int32]:
 
 
 def rules_of_lines(rules: Sequence[Rule], places: Mapping[int, Sequence[int]]) -> list[Rule]:
-    """The grammar of lines: lines in the place of calls, by the places of each call, between a
-    first line 0 and a last line 1.
+    """Return the grammar with each call replaced by its lines (`places`), between a first line 0
+    and a last line 1.
     """
     made: list[Rule] = [[] for _ in rules]
     repeated: list[Rule] = []
@@ -71,12 +71,12 @@ def rules_of_lines(rules: Sequence[Rule], places: Mapping[int, Sequence[int]]) -
 def seconds_before_lines(
     gaps: NDArray[np.float64], lines: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """How long the rank computes before each of its lines. What is computed before a call without a
-    line counts for the next line.
+    """Return the seconds of computation before each line. Computation before a call without a line
+    counts for the next line.
     """
     import numpy as np  # slow to load
 
-    # One line before those of the calls, and one behind them.
+    # One line before those of the calls, and one after them.
     found = np.zeros(int(lines.sum()) + 2)
     written = np.flatnonzero(lines)
     passed = np.cumsum(gaps)
@@ -89,20 +89,20 @@ def seconds_before_lines(
 
 _METADATA, _SIGNATURES, _GRAMMARS = "pilgrim.mt", "funcs.dat", "grammars.dat"
 _STARTS, _ENDS = "intervals.dat", "durations.dat"
-# The head of metadata: the resolution of lossy times, the ranks, and how times were kept.
+# Header of the metadata: resolution of lossy times, number of ranks, and mode of times.
 _HEADER = struct.Struct("<di20s")
 _LOSSLESS = b"LOSSLESS"
 _MODES = {_LOSSLESS, b"AGGREGATED", b"TEXT", b"ZSTD", b"CFG", b"HIST", b"SZ", b"ZFP"}
 _MOST_RANKS = 1 << 24
-# Volumes are whole numbers of 64 bits.
+# Volumes are 64-bit integers.
 _MOST_VOLUME = 2.0**62
 _MOST_SECONDS = 1e18
-# A program frees memory in calls of this name, which Pilgrim keeps without times.
+# Pilgrim records calls of this name, which free memory, without times.
 _UNTIMED = "free"
 
 
 class PilgrimImporter(Importer):
-    """Reads the directory that Pilgrim writes, ``pilgrim-logs``."""
+    """Reads Pilgrim's output directory, ``pilgrim-logs``."""
 
     name = "pilgrim"
     title = "Pilgrim"
@@ -153,7 +153,7 @@ class PilgrimTrace(FormatTrace):
             max([-1, signature.numbers.get("request", -1), *signature.lists.get("requests", [])])
             for signature in self._signatures
         )
-        # The grammar whose sequence was asked for last, and that.
+        # The most recently expanded grammar and its sequence.
         self._sequence: tuple[int, NDArray[np.int32]] | None = None
 
     def lines(self, rank: int) -> Iterator[str]:
@@ -197,7 +197,7 @@ class PilgrimTrace(FormatTrace):
         return self._sequence[1]
 
     def _times(self, rank: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """When each call of a rank began and ended, in seconds."""
+        """Return the begin and end of each call of a rank, in seconds."""
         import numpy as np  # slow to load
 
         first, count = sum(self._lengths[:rank]), self._lengths[rank]
@@ -219,7 +219,7 @@ class PilgrimTrace(FormatTrace):
     def _texts(
         self, rank: int, sequence: NDArray[np.int32]
     ) -> tuple[list[str], dict[int, list[int]]]:
-        """The lines of a rank, and the numbers of those of each signature."""
+        """Return the lines of a rank, and the indices of those of each signature."""
         import numpy as np  # slow to load
 
         numbers, firsts, counts = np.unique(sequence, return_index=True, return_counts=True)
@@ -252,7 +252,7 @@ class PilgrimTrace(FormatTrace):
 
 
 def _directory(path: Path) -> Path | None:
-    """The directory of a trace that was named by itself or by a file in it."""
+    """Return the directory of a trace, given the directory or a file in it."""
     directory = path if path.is_dir() else path.parent
     if path.is_file() and path.name not in (_METADATA, _SIGNATURES, _GRAMMARS):
         return None
@@ -261,7 +261,7 @@ def _directory(path: Path) -> Path | None:
 
 
 def _ranks_of(metadata: Path) -> int:
-    """How many ranks there are, if times were kept without loss."""
+    """Return the number of ranks, if times were recorded without loss."""
     with metadata.open("rb") as stream:
         head = stream.read(_HEADER.size)
     if len(head) == _HEADER.size:

@@ -1,4 +1,4 @@
-"""Neighbourhood collectives as Pilgrim keeps them, in the words of a trace."""
+"""Neighbourhood collectives from Pilgrim's data, in the vocabulary of a trace."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NULL_OF_MPI = {-1, -2}  # MPI_PROC_NULL of MPICH and of Open MPI
 
 
 class Neighbours(NamedTuple):
-    """The neighbours of a rank in a topology, in the order in which a line lists them."""
+    """The neighbours of a rank in a topology, in a line's order."""
 
     destinations: list[int]
     sources: list[int]
@@ -26,7 +26,7 @@ class Neighbours(NamedTuple):
 
 
 def of_grid(rank: int, extents: Sequence[int], periods: Sequence[int]) -> Neighbours:
-    """The neighbours of a rank in a Cartesian grid, whose last dimension varies fastest."""
+    """Return a rank's neighbours in a Cartesian grid whose last dimension varies fastest."""
     stride = math.prod(extents)
     beside: list[int] = []
     for extent, periodic in zip(extents, periods, strict=True):
@@ -40,7 +40,7 @@ def of_grid(rank: int, extents: Sequence[int], periods: Sequence[int]) -> Neighb
 
 
 def of_graph(call: MpiCall) -> Neighbours:
-    """The neighbours that MPI_Dist_graph_create_adjacent lists."""
+    """Return the neighbours listed by MPI_Dist_graph_create_adjacent."""
     destinations, sources = (
         [PROC_NULL if rank in _NULL_OF_MPI else rank for rank in call.lists[name]]
         for name in ("destinations", "sources")
@@ -49,8 +49,8 @@ def of_graph(call: MpiCall) -> Neighbours:
 
 
 def words(call: MpiCall, among: Neighbours, size: Callable[[str], int]) -> str:
-    """The words of a collective without its rank. Raises ValueError if the trace has not the counts
-    of all neighbours. `size` tells the bytes of a field's datatype.
+    """Format a collective without the leading rank. Raises ValueError if the trace lacks the counts
+    of some neighbours. `size` returns the bytes of a field's datatype.
     """
     parts = [call.function.lower()]
     for side in among[:2]:

@@ -1,4 +1,4 @@
-"""One-sided communication as Pilgrim keeps it, in the words of a trace."""
+"""One-sided communication from Pilgrim's data, in the vocabulary of a trace."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NoReturn
 from tisim.traces.importers.mpi_calls import MpiCall
 
 _MAKERS = {"Win_create", "Win_allocate", "Win_allocate_shared", "Win_create_dynamic"}
-# The last two have no count: they are of one element.
+# The last two have no count: they access one element.
 _ACCESSES = {
     *("Put", "Get", "Accumulate", "Get_accumulate", "Fetch_and_op", "Compare_and_swap"),
 }
@@ -24,7 +24,7 @@ CALLS = frozenset(
     | {"Win_fence", "Win_lock", "Win_test"}
 )
 # MPI_LOCK_EXCLUSIVE and MPI_LOCK_SHARED of MPICH and of Open MPI, and their bits of
-# MPI_MODE_NOPRECEDE and MPI_MODE_NOSUCCEED, no two of which mean different things.
+# MPI_MODE_NOPRECEDE and MPI_MODE_NOSUCCEED; none of these values conflict.
 _LOCKS = {234: "exclusive", 235: "shared", 1: "exclusive", 2: "shared"}
 _NOPRECEDE, _NOSUCCEED = 8192 | 2, 16384 | 16
 _BYTE = 6
@@ -33,8 +33,8 @@ _BYTE = 6
 class Windows:
     """The windows and groups of one rank.
 
-    `size` tells the bytes of a field's datatype, `comm` the number of a call's communicator, and
-    `refuse` raises the error of a call that the trace does not describe well enough.
+    `size` returns the bytes of a field's datatype, `comm` the number of a call's communicator, and
+    `refuse` raises the error for a call with insufficient data.
     """
 
     def __init__(
@@ -43,12 +43,12 @@ class Windows:
         self._size = size
         self._comm = comm
         self._refuse = refuse
-        # The communicator of each window, and the ranks of each group; None: all of them.
+        # The communicator of each window, and the ranks of each group; None for all ranks.
         self._comm_of: dict[int, int] = {}
         self._group: dict[int, list[int] | None] = {}
 
     def line(self, call: MpiCall) -> tuple[str, int] | None:
-        """The words of a call, without the rank, and its communicator; None: it needs no line."""
+        """Format a call without the rank; return it with its communicator. None if not needed."""
         numbers, function = call.numbers, call.function
         if function in _GROUPS:
             self._learn_group(call)

@@ -11,11 +11,11 @@ from tisim.errors import InputError
 
 
 class RankList:
-    """A few regular sections of the ranks.
+    """A set of ranks as a few regular sections.
 
     ``2 -1 0 2 1 -1 3 1 0`` has two sections of one dimension: 2 ranks from 0 on with a stride of 1,
     and one rank, 3. ``1 -2 5 2 4 2 1`` has one of two dimensions: 5, 6, 9 and 10. Raises ValueError
-    if it is none.
+    for invalid text.
     """
 
     def __init__(self, text: str) -> None:
@@ -37,13 +37,13 @@ class RankList:
             raise ValueError(text)
 
     def __contains__(self, rank: object) -> bool:
-        """True if a rank is in the list."""
+        """Return whether a rank is in the list."""
         return isinstance(rank, int) and any(
             _is_in(rank - start, pairs) for start, pairs in self._sections
         )
 
     def largest(self) -> int:
-        """The last rank."""
+        """Return the last rank."""
         return max(
             start + sum((count - 1) * stride for count, stride in pairs)
             for start, pairs in self._sections
@@ -61,7 +61,7 @@ def _is_in(distance: int, pairs: list[tuple[int, int]]) -> bool:
     return any(_is_in(distance - i * stride, pairs[1:]) for i in range(count))
 
 
-#: The measure of computations: microseconds, or thousands of instructions.
+#: The units of computations: microseconds, or thousands of instructions.
 MICROSECONDS, INSTRUCTIONS = "4b", "4c"
 _EVENT = re.compile(r"EVENT(\d+): (\d+) (\w*)")
 # COMP 4c-0: 46d479_46d7a8 (32 15.73 0 14.00 0 17.00){0.00 0.00 0.00 0.00 5.60 0}...
@@ -74,7 +74,7 @@ _PARAMETER = re.compile(r"([0-9a-f]+) (.*)")
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Values of a histogram: the least, their mean, the largest, and how many there are."""
+    """Values of a histogram: minimum, mean, maximum and count."""
 
     least: float
     mean: float
@@ -84,7 +84,7 @@ class Bin:
 
 @dataclass(slots=True)
 class Values:
-    """Values of some ranks; `ranks` None: of all."""
+    """Values of some ranks; `ranks` is None for all ranks."""
 
     numbers: list[int]
     ranks: RankList | None
@@ -92,25 +92,25 @@ class Values:
 
 @dataclass(slots=True)
 class Event:
-    """One call of some ranks, at one place of the program."""
+    """One call of some ranks, at one location in the program."""
 
-    #: The numbers of the event in the trace, and of its line.
+    #: The number of the event in the trace, and the line number.
     number: int
     line: int
     ranks: RankList
-    #: One of `FUNCTIONS`, or the number of another one.
+    #: One of `FUNCTIONS`, or the number of another function.
     function: str = ""
     site: str = ""
-    #: The loops that begin with this event, outermost first: how often, and over how many events.
+    #: The loops that begin with this event, outermost first: iterations, and number of events.
     loops: list[tuple[list[Values], list[Values]]] = field(default_factory=list)
-    #: Values by what they are, `PARAMETERS` or a number; those of one execution after the other.
+    #: Values by parameter, named as in `PARAMETERS` or by number; one execution after another.
     parameters: dict[str, list[Values]] = field(default_factory=dict)
-    #: By unit and the call path of the event before: how much is computed before this one.
+    #: Histogram of the computation before this event, by unit and call path of the previous event.
     computations: dict[tuple[str, str], list[Bin]] = field(default_factory=dict)
 
 
 def of_rank(values: list[Values], rank: int) -> list[int] | None:
-    """The values that a rank has; None: it has none."""
+    """Return the values of a rank; None if it has none."""
     for some in values:
         if some.ranks is None or rank in some.ranks:
             return some.numbers
@@ -118,7 +118,7 @@ def of_rank(values: list[Values], rank: int) -> list[int] | None:
 
 
 def read_events(file: Path) -> Iterator[Event]:
-    """Yield the events of a trace. Raises InputError if a line is none of ScalaTrace's."""
+    """Yield the events of a trace. Raises InputError if a line is not in ScalaTrace's format."""
     event: Event | None = None
     number = 0
     with file.open(encoding="utf-8", errors="replace") as lines:
@@ -201,7 +201,7 @@ def _bins(text: str) -> list[Bin]:
     return made
 
 
-#: MPI's names of functions by ScalaTrace's numbers; empty: it needs no line, as those that ask for
+#: MPI names of functions by ScalaTrace's numbers; empty if no line is needed, as for queries of
 #: ranks, sizes and times.
 FUNCTIONS = {
     **{1012: "Bsend", 1108: "Rsend", 1113: "Send", 1117: "Ssend", 1102: "Recv", 1148: "Wait"},
@@ -216,26 +216,26 @@ PARAMETERS = {
     **{"1b": "tag", "1c": "request", "2b": "source", "33": "argc", "34": "argv"},
 }
 WORLD = 2
-#: Any source; other peers are distances from the own rank.
+#: Any source; other peers are distances from the rank itself.
 ANY = 2**31 - 1
-#: Bytes of MPI_INTEGER and MPI_DOUBLE_PRECISION, which are the types of the known traces.
+#: Bytes of MPI_INTEGER and MPI_DOUBLE_PRECISION, the types in the known traces.
 TYPE_SIZES = {14: 4, 16: 8}
 
 
 class OverlappingLoopsError(Exception):
-    """A loop ends within another; the argument is the event where it begins."""
+    """A loop ends inside another; the argument is the event where it begins."""
 
 
 @dataclass(slots=True)
 class Loop:
-    """Events that are repeated."""
+    """Repeated events."""
 
     times: int
     body: list[Loop | Event]
 
 
 def program_of(events: Sequence[Event], rank: int) -> list[Loop | Event]:
-    """The events of a rank, in their loops. Raises OverlappingLoopsError if loops do not nest."""
+    """Return the events of a rank in loops. Raises OverlappingLoopsError if loops do not nest."""
     own = [event for event in events if rank in event.ranks]
     loops = [_loops_of(event, rank) for event in own]
     made: list[Loop | Event] = []
@@ -247,7 +247,7 @@ def program_of(events: Sequence[Event], rank: int) -> list[Loop | Event]:
 
 
 def events_in(program: Sequence[Loop | Event]) -> Iterator[Event]:
-    """Yield each event of a program, once for each place where it stands."""
+    """Yield each event of a program, once per occurrence."""
     for element in program:
         if isinstance(element, Event):
             yield element
@@ -256,7 +256,7 @@ def events_in(program: Sequence[Loop | Event]) -> Iterator[Event]:
 
 
 def times_of(program: Sequence[Loop | Event], times: int = 1) -> Iterator[tuple[Event, int]]:
-    """Yield each event of a program and how often it is executed in all."""
+    """Yield each event of a program with its total number of executions."""
     for element in program:
         if isinstance(element, Event):
             yield element, times
@@ -278,7 +278,7 @@ def _loops_of(event: Event, rank: int) -> list[tuple[int, int]]:
 def _element(
     own: Sequence[Event], loops: Sequence[list[tuple[int, int]]], place: int, depth: int
 ) -> tuple[Loop | Event, int]:
-    """The loop or event at a place, inside of so many of the loops that begin there."""
+    """Return the loop or event at a place, inside `depth` of the loops that begin there."""
     if depth == len(loops[place]):
         return own[place], place + 1
     times, members = loops[place][depth]

@@ -1,4 +1,4 @@
-"""ScalaTrace's traces as a format that can be imported."""
+"""The importer of ScalaTrace's traces."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from tisim.traces.importers.scalatrace.receives import Sources, compare_sizes, l
 from tisim.traces.program import Program
 
 _BEGINS = re.compile(rb"\s*RANKS: [-\d ]+\nEVENT\d+: \d+ ")
-# Marks that other versions may have in common with it: the words of its text, or its name.
+# Signs of any ScalaTrace version: the keywords of its text, or its name.
 _LIKE = re.compile(rb"^[ \t]*(?:RANKS:|EVENT\d+:|LOOP\d+:|P?RSD\d*\b)|\bScalaTrace\b", re.M)
 _LIKE_BYTES = 4096
 _MOST_RANKS = 1 << 24
 
 
 class ScalaTraceImporter(Importer):
-    """Reads the one file that ScalaTrace 2 writes for all ranks."""
+    """Reads ScalaTrace 2's single file for all ranks."""
 
     name = "scalatrace"
     title = "ScalaTrace 2 and ScalaTrace-TI"
@@ -88,7 +88,7 @@ class ScalaTrace(FormatTrace):
         self.histograms = histograms
 
     def _unit(self, options: ImportOptions) -> tuple[str, float]:
-        """The unit of computations, and a unit's flops or instructions."""
+        """Return the unit of computations, and its value in flops or instructions."""
         kinds = {kind for event in self._events for kind, _ in event.computations}
         if options.speed is None and INSTRUCTIONS in kinds:
             return INSTRUCTIONS, 1000.0
@@ -105,7 +105,7 @@ class ScalaTrace(FormatTrace):
         return scaled
 
     def _tags(self) -> bool:
-        """True if sizes stand for tags."""
+        """Return whether sizes are used as tags."""
         if not lack_tags(self._events):
             return False
         try:
@@ -148,9 +148,9 @@ class ScalaTrace(FormatTrace):
 
 
 def volume_bins(bins: Sequence[Bin], factor: float) -> VolumeHistogram:
-    """The least and the largest volume of each bin, and how many there are.
+    """Return the minimum and maximum volume of each bin, and its count.
 
-    Volumes are drawn evenly from a bin, so that each is narrowed until its middle is its mean.
+    Volumes are drawn uniformly from a bin, so each bin is narrowed until its centre is its mean.
     """
     made: VolumeHistogram = []
     floor = 0.0

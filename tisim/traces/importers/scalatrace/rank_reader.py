@@ -1,4 +1,4 @@
-"""Turns the events of one rank into the lines of its trace."""
+"""Converts the events of one rank to the lines of its trace."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# The values of an event come back after at most so many executions.
+# Maximum period of an event's values, in executions.
 _MOST_EXECUTIONS = 1 << 20
 _MOST_TAG = 2**31 - 1
 _Write = Callable[[], None]
 
 
 class ScalaTraceRank(RankConverter):
-    """Writes executions of the events of one rank. `histograms` numbers the histogram of a
-    computation by the event after it and the call path of the event before; `sources` are the
-    distances to the sources that were found for receives from any.
+    """Writes the executions of one rank's events. `histograms` maps the event after a computation
+    and the call path of the event before it to a histogram; `sources` are the distances to the
+    sources determined for receives from any source.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class ScalaTraceRank(RankConverter):
         self._histograms = histograms
         self._sizes_are_tags = sizes_are_tags
         self._sources = sources
-        # The lines that each execution of an event writes, and which one is the next.
+        # The writers of each execution of an event, and the index of the next one.
         self._writers: dict[int, list[_Write]] = {}
         self._places: dict[int, int] = {}
         self._before: Event | None = None
@@ -66,7 +66,7 @@ class ScalaTraceRank(RankConverter):
         self._pending: list[int] = []
 
     def program(self) -> list[Loop | Event]:
-        """The events of the rank, in their loops. Raises InputError if the loops do not nest."""
+        """Return the events of the rank in loops. Raises InputError if the loops do not nest."""
         try:
             return program_of(self._events, self._rank)
         except OverlappingLoopsError as error:
@@ -75,9 +75,9 @@ class ScalaTraceRank(RankConverter):
             ) from None
 
     def execute(self, event: Event, notes: Notes) -> tuple[int | None, list[str]]:
-        """The next execution of an event: the number of the histogram of what is computed before
-        it, or None, and its lines without newlines. Raises InputError if the event says what is not
-        known.
+        """Return the next execution of an event: the number of the histogram of the computation
+        before it, or None, and its lines without newlines. Raises InputError if the event contains
+        unknown values.
         """
         self._notes = notes
         histogram = None if self._before is None else self._histogram(event, self._before)
@@ -91,7 +91,7 @@ class ScalaTraceRank(RankConverter):
         return histogram, [line.rstrip("\n") for line in self._calls.ready()]
 
     def state(self, events: Sequence[Event]) -> Hashable:
-        """The state that decides what the next executions of some events write."""
+        """Return the state that determines the next executions of some events."""
         return (
             id(self._before),
             tuple(self._places.get(id(event), 0) for event in events),
@@ -113,7 +113,7 @@ class ScalaTraceRank(RankConverter):
         return number
 
     def _writer(self, event: Event) -> list[_Write]:
-        """The lines that each execution of an event writes, until its values come back."""
+        """Return the writers of an event's executions, until its values repeat."""
         values: dict[str, list[int]] = {}
         for key, all_ranks in event.parameters.items():
             if key not in PARAMETERS.values():
@@ -177,7 +177,7 @@ class ScalaTraceRank(RankConverter):
         return values["count"] * size
 
     def _peer(self, event: Event, values: dict[str, int], side: str) -> int:
-        """The peer, which is a distance from the own rank."""
+        """Return the peer, which is stored as a distance from the rank itself."""
         if side not in values:
             raise self._error(event, "a message without a peer")
         if side == "source" and values[side] == ANY:
@@ -192,7 +192,7 @@ class ScalaTraceRank(RankConverter):
         self._calls.post(word, peer, tag, nbytes, self._requests)
 
     def _wait(self, event: Event) -> None:
-        """The trace does not say for which request."""
+        """Wait for the oldest request: the trace does not identify it."""
         if len(self._pending) > 1:
             self._notes.add(
                 "MPI_Wait is taken to wait for the oldest of several pending requests",
@@ -207,9 +207,9 @@ class ScalaTraceRank(RankConverter):
         self._calls.action(function.lower())
 
 
-# Stands for a call that has no line of its own, where a computation ends with it.
+# Line for a call without one, if a computation precedes it.
 _SILENT_LINE = "comm_size"
-# A damaged trace can claim any number of repetitions.
+# Maximum plausible number of lines: a damaged trace can claim any number of repetitions.
 _MOST_LINES = 1 << 30
 
 
@@ -228,17 +228,17 @@ class _Part:
 
 
 class RankProgram:
-    """Makes the grammar of one rank, executing a loop only until it goes on as it did before."""
+    """Builds the grammar of one rank; a loop is executed only until its state recurs."""
 
     def __init__(self, rank: int, reader: ScalaTraceRank) -> None:
         self._rank = rank
         self._reader = reader
         self._lines: dict[str, int] = {}
-        # Rules by their items, each after those that it names.
+        # Rules by their items, each after those that it refers to.
         self._rules: dict[tuple[tuple[bool, int, int], ...], int] = {}
 
     def made(self, notes: Notes) -> Program:
-        """The whole program. Raises InputError if an event says what is not known."""
+        """Return the whole program. Raises InputError if an event contains unknown values."""
         import numpy as np  # slow to load
 
         whole = self._part(self._reader.program())
@@ -283,7 +283,7 @@ class RankProgram:
     def _loop(self, loop: Loop) -> _Part:
         events = list(events_in(loop.body))
         bodies: list[_Part] = []
-        # When a state was met first: from there on everything returns.
+        # First occurrence of each state: from there on everything recurs.
         met: dict[Hashable, int] = {}
         while len(bodies) < loop.times:
             state = self._reader.state(events)

@@ -1,4 +1,4 @@
-"""Which messages receives without a source or a tag get."""
+"""Determines which messages receives without a source or a tag take."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tisim.traces.importers.scalatrace.events import (
 )
 from tisim.traces.importers.words import ISENDS, SENDS, collective_word
 
-#: Receivers and what they tell messages apart by: the count and the type of the elements.
+#: A receiver, and the properties that distinguish messages: count and type of the elements.
 Channel = tuple[int, int, int]
 
 
@@ -30,7 +30,7 @@ class StepKind(Enum):
     ISEND = auto()
     RECV = auto()
     IRECV = auto()
-    PASSED = auto()  # a non-blocking call on another channel, for which a wait stands later
+    PASSED = auto()  # a non-blocking call on another channel, which a later wait completes
     WAIT = auto()  # for the oldest request
     OTHER = auto()  # a message on another channel
     COLLECTIVE = auto()
@@ -42,7 +42,7 @@ class Step:
 
     kind: StepKind
     channel: Channel = (0, 0, 0)
-    #: The rank that a receive names, or None for any. The run fills it in.
+    #: The rank that a receive names, or None for any. The run sets it.
     source: int | None = None
     #: True once the message is matched.
     done: bool = False
@@ -55,17 +55,17 @@ class _Rank:
     current: Step | None = None
     begun: bool = False
     pending: deque[Step] = field(default_factory=deque)
-    # Messages since the ranks met last.
+    # Number of messages since the last synchronisation of the ranks.
     messages: int = 0
 
 
 class EvenRun:
-    """Executes the steps of all ranks: each that can go on makes one in a round.
+    """Executes the steps of all ranks in rounds: each rank that can continue makes one per round.
 
     Ranks wait for one another in collectives. They also wait between messages on these channels and
-    others, until nobody can go on: so no rank gets ahead by what is left out of the run. It sets
-    the sources of receives in `steps`; `blocking` says whether a blocking send waits for its
-    receive.
+    on others, until no rank can continue: so no rank gets ahead through messages left out of the
+    run. It sets the sources of receives in `steps`; `blocking` says whether a blocking send waits
+    for its receive.
     """
 
     def __init__(self, steps: Sequence[Iterator[Step]], *, blocking: bool) -> None:
@@ -75,13 +75,13 @@ class EvenRun:
         self._sent: dict[Channel, list[tuple[int, Step]]] = {}
 
     def finish(self) -> bool:
-        """Run until nobody can go on, and say whether all ranks have come to their ends."""
+        """Run until no rank can continue; return whether all ranks have completed."""
         left = self._ranks
         for rank in left:
             self._advance(rank)
         left = [rank for rank in left if rank.current is not None]
         while left:
-            # Messages sent in a round arrive after it, so that no rank sees another one ahead.
+            # Messages sent in a round arrive after it, so the order of the ranks has no effect.
             arriving: list[tuple[int, Step]] = []
             going = [rank for rank in left if self._execute(rank, arriving)]
             for source, step in arriving:
@@ -94,7 +94,7 @@ class EvenRun:
         return not any(self._posted.values()) and not any(self._sent.values())
 
     def _advance(self, rank: _Rank) -> None:
-        """Go to the next step, past those that take no round."""
+        """Move to the next step, skipping those that take no round."""
         rank.begun = False
         for step in rank.steps:
             rank.current = step
@@ -112,7 +112,7 @@ class EvenRun:
         rank.current = None
 
     def _pass(self, left: list[_Rank]) -> bool:
-        """Let ranks go on that wait for others."""
+        """Release ranks that wait for others."""
         waiting = [rank for rank in left if _is_at(rank, StepKind.OTHER)]
         if not waiting and all(_is_at(rank, StepKind.COLLECTIVE) for rank in left):
             waiting = left
@@ -122,7 +122,7 @@ class EvenRun:
         return bool(waiting)
 
     def _execute(self, rank: _Rank, arriving: list[tuple[int, Step]]) -> bool:
-        """Try the step of a rank, and say whether it is over."""
+        """Try the step of a rank; return whether it is complete."""
         step = rank.current
         assert step is not None
         kind = step.kind
@@ -145,7 +145,7 @@ class EvenRun:
             rank.pending.append(step)
         rank.messages += 1
         if step.kind in (StepKind.SEND, StepKind.ISEND):
-            # Waits for sends hold nobody up: a rank may be before the receive in its program.
+            # Waits for sends never block: a rank may precede the receive in its program.
             step.done = step.kind is StepKind.ISEND
             arriving.append((rank.number, step))
         else:
@@ -174,15 +174,15 @@ def _is_at(rank: _Rank, kind: StepKind) -> bool:
     return rank.current is not None and rank.current.kind is kind
 
 
-#: The distances to the sources of a receive's executions, by rank and by the identity of its event.
+#: The distances to the sources of a receive's executions, by rank and identity of the event.
 Sources = Mapping[tuple[int, int], list[int]]
-# More executions are not run.
+# Maximum number of executions in a run.
 _MOST_STEPS = 4_000_000
 
 
 def sources_of(events: Sequence[Event], ranks: int, channels: Set[Channel]) -> Sources | None:
-    """Find who sends what receives from any source on `channels` take, when ranks advance evenly;
-    None: no such run comes to its end.
+    """Find the sources of receives from any source on `channels` if ranks advance evenly; None if
+    no such run completes.
     """
     reduced = [_reduced(program_of(events, rank), rank, channels) for rank in range(ranks)]
     if sum(times for own in reduced for _, times in times_of(own)) > _MOST_STEPS:
@@ -202,7 +202,7 @@ def sources_of(events: Sequence[Event], ranks: int, channels: Set[Channel]) -> S
 def _reduced(
     program: Sequence[Loop | Event], rank: int, channels: Set[Channel]
 ) -> list[Loop | Event]:
-    """A program in which loops that do not matter are made once."""
+    """Return a program in which irrelevant loops are executed once."""
     made: list[Loop | Event] = []
     for element in program:
         if isinstance(element, Event):
@@ -216,7 +216,7 @@ def _reduced(
 
 
 def _kind(event: Event) -> StepKind | None:
-    """The exchange of an event with other ranks; None: it has none."""
+    """Return the interaction of an event with other ranks; None if it has none."""
     function = event.function
     if function in SENDS:
         return StepKind.SEND
@@ -227,7 +227,7 @@ def _kind(event: Event) -> StepKind | None:
 
 
 def _matters(event: Event, rank: int, channels: Set[Channel]) -> bool:
-    """True if each execution counts: of requests, collectives, and messages of these sizes."""
+    """Return whether each execution counts: requests, collectives, messages of these sizes."""
     kind = _kind(event)
     if kind not in (StepKind.SEND, StepKind.RECV):
         return kind is not None
@@ -238,7 +238,7 @@ def _matters(event: Event, rank: int, channels: Set[Channel]) -> bool:
 
 
 class _RankSteps:
-    """The steps of one rank, and those of them that receive."""
+    """The steps of one rank, and its receives."""
 
     def __init__(
         self, program: Sequence[Loop | Event], rank: int, ranks: int, channels: Set[Channel]
@@ -248,12 +248,12 @@ class _RankSteps:
         self._ranks = ranks
         self._channels = channels
         self._executed: dict[int, int] = defaultdict(int)
-        # By event, in the order of its executions.
+        # By event, in order of execution.
         self._received: dict[int, list[Step]] = defaultdict(list)
         self._open: set[int] = set()
 
     def steps(self) -> Iterator[Step]:
-        """Yield them, in order."""
+        """Yield the steps in order."""
         return self._walk(self._program)
 
     def sources(self) -> Iterator[tuple[int, list[int]]]:
@@ -298,8 +298,8 @@ class _RankSteps:
 
 
 def _periodic(values: list[int]) -> list[int]:
-    """The shortest beginning of a list that is the list when it is repeated, and cut."""
-    # Borders of beginnings, as Knuth, Morris and Pratt count them.
+    """Return the shortest prefix whose repetition, truncated, gives the list."""
+    # Borders of prefixes, computed as in the Knuth-Morris-Pratt algorithm.
     border = [0] * (len(values) + 1)
     length = 0
     for place in range(1, len(values)):
@@ -311,7 +311,7 @@ def _periodic(values: list[int]) -> list[int]:
 
 
 def lack_tags(events: Sequence[Event]) -> bool:
-    """True if all tags are 0, and a receive from any source may take another message for it."""
+    """Return whether all tags are 0 and a receive from any source could take a wrong message."""
     takes_any = any(ANY in some.numbers for some in _values(events, "source"))
     return takes_any and not any(any(some.numbers) for some in _values(events, "tag"))
 
@@ -331,20 +331,20 @@ class Receives:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """The findings from sizes about messages without tags."""
+    """Conclusions from sizes about messages without tags."""
 
-    #: True if each rank receives as many messages of each size as others send to it.
+    #: True if each rank receives as many messages of each size as are sent to it.
     match: bool
     #: Receives from any source.
     receives: Receives
-    #: Those of them on ranks that get messages of that size from several ranks.
+    #: Those on ranks that get messages of that size from several ranks.
     open_receives: Receives
     #: The receivers and sizes of all receives from any source.
     channels: frozenset[Channel]
 
 
 def compare_sizes(events: Sequence[Event], ranks: int) -> Sizes:
-    """Compare what all ranks send with what they receive."""
+    """Compare the messages that all ranks send and receive."""
     left: Counter[Channel] = Counter()
     from_any: Counter[Channel] = Counter()
     # The line, the number and the rank of the first receive from any source.
