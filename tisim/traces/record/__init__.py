@@ -1,1 +1,1 @@
-"""Recording the time-independent trace of an MPI program while it runs."""
+"""Recording of the time-independent trace of a running MPI program."""

@@ -1,4 +1,4 @@
-"""The counters of computations: which there are, and which of them work here."""
+"""The counters of computations, and which of them work on this machine."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 from tisim.errors import InputError
 from tisim.traces.record.events import FLOPS, NAMED, events_of, obstacle
 
-#: Those of volumes.
+#: Counters for volumes.
 COUNTERS = ("auto", "perf", "register", "qemu", "time", "elapsed", "cold")
-#: Those of them that measure time.
+#: Those that measure time.
 TIMES = ("time", "elapsed", "cold")
-# Symbols of a program that `tisim cc` has linked.
+# A symbol in programs linked by `tisim cc`.
 COUNTED_SYMBOL = b"tisim_counted_elsewhere"
 
 
@@ -21,15 +21,15 @@ COUNTED_SYMBOL = b"tisim_counted_elsewhere"
 class ChosenCounters:
     """The counters of a recording."""
 
-    #: The one that measures the volumes of computations.
+    #: The counter for the volumes of computations.
     volumes: str
-    #: Why it was chosen; empty if it was asked for.
+    #: Why it was chosen; empty if it was requested.
     reason: str
-    #: Those beside it, by name: how the recorder is told what they count.
+    #: Additional counters, by name: their specification for the recorder.
     further: dict[str, str]
 
     def variables(self) -> dict[str, str]:
-        """The environment that tells the recorder."""
+        """Return the environment variables for the recorder."""
         further = ",".join(f"{name}={what}" for name, what in self.further.items())
         return {
             "TISIM_RECORD_COUNTER": self.volumes,
@@ -38,11 +38,11 @@ class ChosenCounters:
 
 
 def choose_counters(asked: str, program: Path | None) -> ChosenCounters:
-    """The counters to be used. `asked` are names with commas between them. The first is one of
-    `COUNTERS`; ``auto`` is `register` if the program counts itself, otherwise `perf` where it
-    works, otherwise `time`. The others are ``time``, ``flops``, events of
-    `tisim.traces.record.events.NAMED`, or a processor's own event such as ``r01c7``. Raises
-    InputError when there is no such counter, or when one that is asked for does not work here.
+    """Choose the counters. `asked` is a comma-separated list of names. The first is one of
+    `COUNTERS`; ``auto`` is `register` if the program counts itself, otherwise `perf` if it works,
+    otherwise `time`. The others are ``time``, ``flops``, events of
+    `tisim.traces.record.events.NAMED`, or a processor-specific event such as ``r01c7``. Raises
+    InputError for an unknown counter, or when a requested one does not work here.
     """
     first, *others = asked.split(",")
     if first not in COUNTERS:
@@ -60,7 +60,7 @@ def choose_counters(asked: str, program: Path | None) -> ChosenCounters:
 
 
 def _further(name: str, asked: str) -> str:
-    """How the recorder is told of a counter beside that of the volumes."""
+    """Return the recorder's specification of an additional counter."""
     if name == "time":
         return name
     events = events_of(name)
@@ -78,7 +78,7 @@ def _further(name: str, asked: str) -> str:
 
 
 def _choose(asked: str, program: Path | None) -> tuple[str, str]:
-    """The counter of volumes, and why."""
+    """Return the counter of volumes and the reason for it."""
     if asked in (*TIMES, "qemu"):
         return asked, ""
     if asked == "perf":
@@ -104,12 +104,12 @@ def _choose(asked: str, program: Path | None) -> tuple[str, str]:
 
 
 def is_counting(program: Path) -> bool:
-    """True if a program counts its instructions itself."""
+    """Return whether a program counts its instructions itself."""
     return COUNTED_SYMBOL in program.read_bytes()
 
 
 def perf_obstacle() -> str:
-    """Why the processor's counter of instructions cannot be read; empty if it can."""
+    """Return why the processor's instruction counter cannot be read; empty if it can."""
     if os.environ.get("TISIM_RECORD_SOFTWARE_EVENT"):
         return ""
     return obstacle(NAMED["instructions"])

@@ -1,4 +1,4 @@
-"""Facts about an executable file: its libraries, and symbols that tisim looks for."""
+"""Facts about an executable file: its libraries and linkage."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _NEEDED, _STRINGS = 1, 5  # DT_NEEDED, DT_STRTAB
 class Executable:
     """A program or library in the ELF format."""
 
-    #: The names of the libraries that it asks for itself.
+    #: The names of the libraries that it requires directly.
     libraries: tuple[str, ...]
-    #: True if no dynamic linker loads it, so that no library can be put before its own.
+    #: True if no dynamic linker loads it, so that no library can be preloaded.
     is_static: bool
 
 

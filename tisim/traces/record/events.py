@@ -1,4 +1,4 @@
-"""The events of the kernel and the processor that may be counted beside the volumes."""
+"""Kernel and processor events that can be counted in addition to the volumes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-#: The numbers of the system call perf_event_open.
+#: The number of the system call perf_event_open, by machine.
 PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}
 
 # Types of struct perf_event_attr.
@@ -20,7 +20,7 @@ _CPUINFO = "/proc/cpuinfo"
 
 @dataclass(frozen=True)
 class Event:
-    """One event: its type and code in the kernel's interface, and what it counts for in a sum."""
+    """An event: its type and code in the kernel's interface, and its weight in a sum."""
 
     type: int
     code: int
@@ -30,7 +30,7 @@ class Event:
         return f"{self.type}:{self.code:x}*{self.weight}"
 
 
-#: By the names that `perf list` has.
+#: Events by their names in `perf list`.
 NAMED = {
     "instructions": Event(_HARDWARE, 1),
     "cycles": Event(_HARDWARE, 0),
@@ -41,7 +41,7 @@ NAMED = {
     "task-clock": Event(_SOFTWARE, 1),
     "page-faults": Event(_SOFTWARE, 2),
 }
-#: The sum of events that are floating-point operations.
+#: The name of the sum of floating-point operations.
 FLOPS = "flops"
 # Intel's FP_ARITH_INST_RETIRED, from Broadwell on: scalars, then vectors of 2, 4, 8 and 16
 # elements. A fused multiply-add counts twice.
@@ -54,7 +54,7 @@ _AMD_FLOPS = {family: (Event(_RAW, 0xFF03),) for family in (0x17, 0x19)}
 
 
 def events_of(name: str) -> tuple[Event, ...]:
-    """The events whose sum is counted by a name; none if there is no such name here."""
+    """Return the events whose sum a name counts; none if it is unknown on this machine."""
     if name in NAMED:
         return (NAMED[name],)
     if _CODE.fullmatch(name):
@@ -76,7 +76,7 @@ def _floating_point() -> tuple[Event, ...]:
 
 
 def obstacle(event: Event) -> str:
-    """Why an event cannot be counted here, in user mode; empty if it can."""
+    """Return why an event cannot be counted here, in user mode; empty if it can."""
     number = PERF_EVENT_OPEN.get(os.uname().machine)
     if number is None or os.uname().sysname != "Linux":
         return "tisim knows no counter of this machine"

@@ -1,10 +1,10 @@
-"""The wrappers of MPI's subroutines in Fortran, written from the table.
+"""The wrappers of MPI's Fortran subroutines, generated from the table.
 
-They are entries of their own, since some MPI libraries call ``PMPI_`` functions of C inside. Each
-converts what the recorder needs to C and performs the subroutine that it hides. Those of ``mpif.h``
+They are separate entries, since some MPI libraries call C ``PMPI_`` functions internally. Each
+converts the recorder's arguments to C and calls the subroutine that it hides. Those of ``mpif.h``
 and ``use mpi`` are called ``mpi_send_``, those of ``use mpi_f08`` ``mpi_send_f08_``; their
-arguments are the same: the derived types of the latter hold one integer. With descriptors of arrays
-in the place of buffers it is ``mpi_send_f08ts_``: a descriptor begins with the address.
+arguments are the same: the derived types of the latter contain one integer. With array descriptors
+instead of buffers the name is ``mpi_send_f08ts_``: a descriptor begins with the address.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _HEADER = """\
 #include "arguments.h"
 #include "fortran.h"
 """
-# The function of C that converts a handle, where the program's variable holds a handle.
+# The C functions that convert Fortran handles.
 _CONVERSIONS = {
     "MPI_Comm": "PMPI_Comm_f2c",
     "MPI_Datatype": "PMPI_Type_f2c",
@@ -34,20 +34,20 @@ _CONVERSIONS = {
     "MPI_Errhandler": "PMPI_Errhandler_f2c",
 }
 _NUMBERS = ("int", "MPI_Count", "MPI_Aint", "MPI_Offset")
-# Programs of ``use mpi_f08`` need not ask for the error.
+# ``use mpi_f08`` programs may omit the error argument.
 _OWN_ERROR = ("MPI_Fint error;", "if (f_ierror == NULL) f_ierror = &error;")
 
 
 def fortran_wrappers(functions: list[Function]) -> str:
-    """A source in C that defines the entries of Fortran."""
+    """Return the C source of the Fortran entries."""
     return _HEADER + "".join(f"\n{_wrapper(function)}" for function in functions if has(function))
 
 
 def has(function: Function) -> bool:
-    """True if there is an entry.
+    """Return whether there is an entry.
 
-    Arrays of texts are left alone, and of the functions that a trace has no line of those of which
-    Fortran has no subroutine of this form.
+    There is none for arrays of texts, nor for functions without a line in the trace that have no
+    Fortran subroutine of this form.
     """
     if any(parameter.type == "char" and parameter.depth > 1 for parameter in function.parameters):
         return False
@@ -61,7 +61,7 @@ def _wrapper(function: Function) -> str:
     name = function.name.lower()
     is_function = function.returns != "int"
     own = [] if is_function else ["f_ierror"]
-    # Behind all arguments stands how long each text is.
+    # The lengths of texts follow all other arguments.
     lengths = [_length(p) for p in function.parameters if p.type == "char"]
     arguments = ", ".join([*(f"f_{p.name}" for p in function.parameters), *own, *lengths])
     declared = ", ".join(
@@ -114,18 +114,18 @@ def _length(parameter: Parameter) -> str:
 
 @dataclass(frozen=True)
 class _Local:
-    """A parameter as C has it: a variable of its name in the wrapper."""
+    """A parameter in C: a variable of the same name in the wrapper."""
 
     name: str
-    #: Its declaration, with the value that it has until it is converted.
+    #: Its declaration, with an initial value until it is converted.
     declaration: str
-    #: The statement that converts it before the call; empty: its declaration does.
+    #: The statement that converts it before the call; empty if its declaration does.
     given: str = ""
-    #: The one that converts the handle behind an address, when it is there.
+    #: The statement that converts the handle behind an address, once it is there.
     behind: str = ""
-    #: The same of a status or text, of which only the recorder's descriptions speak.
+    #: As `given`, for a status or text that only the recorder's descriptions use.
     described: str = ""
-    #: What the recorder is told that has it, if not the variable.
+    #: The expression passed to the recorder, if not the variable.
     value: str = ""
 
 
@@ -174,7 +174,7 @@ def _local(function: Function, param: Parameter) -> _Local:
 
 
 def _around(function: Function, arguments: str) -> list[str]:
-    """The call of the subroutine, and what the recorder does before and after it."""
+    """Return the call of the subroutine, and the recorder's code before and after it."""
     variables = [_local(function, param) for param in function.parameters]
     statuses = function.statuses
     condition = statuses.condition if statuses is not None else ""
@@ -205,7 +205,7 @@ def _around(function: Function, arguments: str) -> list[str]:
 
 
 def _recorded_after(function: Function, found: list[_Local], used: set[str]) -> list[str]:
-    """What the recorder does after a subroutine that has not failed."""
+    """Return the recorder's code after a successful subroutine."""
     if not function.after:
         return []
     lines = [local.behind for local in found if local.behind and local.name in used]
@@ -219,7 +219,7 @@ def _recorded_after(function: Function, found: list[_Local], used: set[str]) -> 
 
 
 def _described(function: Function, found: list[_Local], converted: set[str]) -> list[str]:
-    """Statements that tell the recorder the values of all parameters, where it wants them."""
+    """Return the statements that describe all parameters to the recorder, if it requests them."""
     values = ", ".join(local.value or f"&{local.name}" for local in found) or "NULL"
     letters = "".join(f"{letter_of(function, param)}{param.name}," for param in function.parameters)
     return [
@@ -233,14 +233,14 @@ def _described(function: Function, found: list[_Local], converted: set[str]) -> 
 
 
 def _conversions(function: Function, found: list[_Local]) -> list[str]:
-    """Statements that convert what is behind addresses for the recorder's descriptions."""
+    """Return the statements that convert values behind addresses for descriptions."""
     letters = {param.name: letter_of(function, param) for param in function.parameters}
     conversions = [local.described or local.behind for local in found if letters[local.name] != "-"]
     return [text for text in conversions if text]
 
 
 def _returned(function: Function, found: list[_Local]) -> list[str]:
-    """Statements that tell the recorder what the subroutine has given back."""
+    """Return the statements that pass the results of the subroutine to the recorder."""
     lines = ["tisim_returned();"]
     conversions = [] if frees(function) else _conversions(function, found)
     if conversions:
@@ -251,7 +251,7 @@ def _returned(function: Function, found: list[_Local]) -> list[str]:
 
 
 def _words(statement: str) -> set[str]:
-    """The parameters whose values a statement names."""
+    """Return the identifiers in a statement, except inside ``at(...)``."""
     return set(re.findall(r"\w+", re.sub(r"\bat\(\w+\)", "", statement)))
 
 
@@ -291,7 +291,7 @@ def _entries(function: Function) -> list[str]:
 
 
 def _fortran(statement: str) -> str:
-    """A statement of the table where the program is in Fortran."""
+    """Translate a statement of the table for a Fortran program."""
     statement = re.sub(r"\bat\((\w+)\)", r"f_\1", statement)
     statement = re.sub(r"\bstride\b", "sizeof(MPI_Fint)", statement)
     return re.sub(r"\bfirst\b", "1", statement)

@@ -1,5 +1,5 @@
-"""Running a program so that each of its ranks loads the recorder: how it is started, the signals
-that end it, and its exit status.
+"""Running a program so that each of its ranks loads the recorder: its start, the signals that end
+it, and its exit status.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from tisim.support.mpi import ending_with_this
 from tisim.traces.record.elf import Executable, read_executable
 
 _LAUNCHERS = ("mpirun", "mpiexec", "orterun", "prterun")
-# Libraries of MPI's families, by how their names begin; the first that fits. Debian's MPICH alone
-# has another name than libmpi.so.12.
+# Libraries of the MPI families by name prefix; the first match counts. Only Debian's MPICH is
+# called libmpi.so.12.
 _FAMILIES = {
     "libmpi.so.12": "MPICH",
     "libmpi.so": "Open MPI",
@@ -29,24 +29,24 @@ _FAMILIES = {
 
 
 def is_launcher(word: str) -> bool:
-    """True if a command starts the ranks of an MPI program, by its name."""
+    """Return whether a command, by its name, starts the ranks of an MPI program."""
     return Path(word).name.partition(".")[0] in _LAUNCHERS
 
 
 def find_program(command: Sequence[str]) -> tuple[Path, Executable] | None:
-    """The program in a command: its first word, or one of a launcher's words.
+    """Return the program in a command: its first word, or one of a launcher's words.
 
-    Of these, it is the first executable file that was linked with MPI, since others, such as
-    ``env``, may start it; if there is none, the first executable file.
+    Among the latter, it is the first executable file linked with MPI, since others, such as
+    ``env``, may start it; or else the first executable file.
     """
     place = _place_of_program(command, 1 if is_launcher(command[0]) else 0)
     return None if place is None else _executable(command[place])
 
 
 def _place_of_program(command: Sequence[str], begin: int) -> int | None:
-    """Which word is the program: that at `begin` or, of a launcher's, one of those from there on.
+    """Return the index of the program: `begin`, or for a launcher, one of the words from there on.
 
-    Only words before the next program of several are looked at.
+    Only words before the next of several programs are examined.
     """
     last = begin + 1
     if begin:
@@ -61,7 +61,7 @@ def _place_of_program(command: Sequence[str], begin: int) -> int | None:
 
 
 def _family(executable: Executable) -> tuple[str, str] | None:
-    """The MPI library that a program asks for itself, and its family; None if it does not."""
+    """Return the MPI library that a program requires directly, and its family; None without one."""
     return next(
         (
             (needed, family)
@@ -80,8 +80,8 @@ def _executable(word: str) -> tuple[Path, Executable] | None:
 
 
 def emulated(command: Sequence[str], emulator: Sequence[str]) -> list[str]:
-    """The command with the words of an emulator before each of its programs, which an emulator
-    does not look for in the PATH.
+    """Return the command with an emulator inserted before each of its programs, as full paths: an
+    emulator does not search PATH.
     """
     words = list(command)
     begin = 1 if is_launcher(command[0]) else 0
@@ -116,10 +116,10 @@ def check_program(path: Path, executable: Executable, library: str) -> None:
 def _recording_command(
     command: Sequence[str], recorder: Path, variables: Mapping[str, str]
 ) -> tuple[list[str], dict[str, str]]:
-    """The command and the environment that record.
+    """Return the command and the environment for recording.
 
-    A launcher is told to set the variables for the ranks, so that ranks on other hosts have them
-    too and the launcher itself does not load the recorder.
+    A launcher is told to set the variables for the ranks: then ranks on other hosts get them too,
+    and the launcher itself does not load the recorder.
     """
     before = os.environ.get("LD_PRELOAD", "")
     preload = f"{recorder}:{before}" if before else str(recorder)
@@ -132,13 +132,13 @@ def _recording_command(
     words = [command[0], *options]
     for word in command[1:]:
         words.append(word)
-        if word == ":":  # the next program of several has options of its own
+        if word == ":":  # the next of several programs has separate options
             words += options
     return words, {**os.environ, **variables}
 
 
 def _options(launcher: str, values: Mapping[str, str]) -> list[str] | None:
-    """How a launcher is told to set variables; None if it is not known."""
+    """Return the launcher's options that set variables; None if they are unknown."""
     path = shutil.which(launcher)
     if path is None:
         raise InputError(f"there is no command {launcher}")
@@ -151,23 +151,23 @@ def _options(launcher: str, values: Mapping[str, str]) -> list[str] | None:
     return None
 
 
-# Signals that would end this command, which then could not pack what the ranks have left. SIGINT
-# comes from a terminal, which sends it to the program too.
+# Signals that would end this command and prevent it from packing the ranks' output. SIGINT is left
+# to the terminal, which sends it to the program too.
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 # Seconds until a signal is passed on. Batch systems send it to the program too; Open MPI's mpirun
-# leaves its ranks alone if it gets a second one within 5 seconds.
+# does not forward a second one within 5 seconds.
 _DELAY = 6.0
 
 
 class _EndingSignalError(Exception):
-    """A signal has come that would end this command."""
+    """A signal that would end this command has arrived."""
 
 
 def run_program(command: Sequence[str], recorder: Path, variables: Mapping[str, str]) -> int:
-    """Run a program with the recorder, whose settings are `variables`, and return its exit status;
-    of a program that a signal has ended, what a shell makes of it.
+    """Run a program with the recorder, whose settings are `variables`; return its exit status, or
+    after a signal the status that a shell would report.
 
-    A signal that would end this command is passed on to the program, unless that ends by itself.
+    A signal that would end this command is passed on to the program, unless it ends on its own.
     """
     words, environment = _recording_command(command, recorder, variables)
     with subprocess.Popen(words, env=environment, preexec_fn=ending_with_this()) as process:
@@ -192,7 +192,7 @@ def _wait_despite_signals(process: subprocess.Popen[bytes]) -> int:
             try:
                 return process.wait()
             except KeyboardInterrupt:
-                continue  # the program has had the signal too
+                continue  # the program has received the signal too
             except _EndingSignalError:
                 _pass_on(process, received[0])
     finally:

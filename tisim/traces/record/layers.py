@@ -1,4 +1,4 @@
-"""The wrappers of the functions by which HDF5, netCDF and PnetCDF read and write."""
+"""The wrappers of the HDF5, netCDF and PnetCDF functions that read and write."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _HDF5 = [
     "H5Dopen1",
     "H5Dopen2",
 ]
-#: Those whose first argument is a data set.
+#: Functions whose first argument is a data set.
 _HDF5_DATA = [
     "H5Dset_extent",
     "H5Dread",
@@ -74,12 +74,12 @@ _TYPES = [
 
 
 def layer_wrappers() -> str:
-    """A source in C that defines each function, for which the recorder stands before it."""
+    """Return a C source that defines each function in front of the library's."""
     return _HEADER + "".join(f"TISIM_LAYER({name}, {finder})\n" for name, finder in _functions())
 
 
 def _functions() -> Iterator[tuple[str, str]]:
-    """Each function, and what finds the name of its data."""
+    """Yield each function and the C function that finds the name of its data."""
     for name in _HDF5:
         yield name, "NULL"
     for name in _HDF5_DATA:

@@ -1,14 +1,14 @@
-/* The time in which a rank waits for an accelerator: no counter counts it.
+/* The time that a rank waits for an accelerator, which no counter counts.
  *
- * The functions of CUDA and HIP that wait are hidden by these. A program that loads these libraries
- * with dlopen calls them past the recorder. */
+ * These functions hide CUDA's and HIP's waiting functions. A program that loads these libraries
+ * with dlopen bypasses the recorder. */
 #include <dlfcn.h>
 
 #include "counting.h"
 #include "state.h"
 #include "timeline.h"
 
-/* The error of CUDA and HIP where a function is not supported. */
+/* The error code of CUDA and HIP for unsupported functions. */
 #define NOT_SUPPORTED 801
 
 static uint64_t waited; /* nanoseconds */
@@ -21,7 +21,7 @@ int tisim_accelerator_percent(void) {
   return all == 0 ? 0 : (int)(100.0 * (double)waited / (double)all + 0.5);
 }
 
-/* All take at most four integers or pointers. */
+/* None takes more than four integers or pointers. */
 typedef int (*waiting_function)(uintptr_t, uintptr_t, uintptr_t, uintptr_t);
 
 static int wait_in(const char* name, waiting_function* found, uintptr_t a, uintptr_t b, uintptr_t c,

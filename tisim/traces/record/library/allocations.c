@@ -1,5 +1,5 @@
-/* The blocks of memory that the program has allocated, with `--arguments all`: a buffer is a block
- * and a place in it. The functions of C's library are glibc's. */
+/* The memory blocks that the program has allocated, with `--arguments all`: a buffer is described
+ * as an offset in a block. The functions of the C library are glibc's. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -13,20 +13,20 @@
 #define FIRST_ROOM 4096
 #define MOST_NUMBERS 65536
 
-/* A node of a treap: in order of addresses, and a heap by weight. Node 0 is none. */
+/* A node of a treap, ordered by address and a heap by weight. Node 0 is the null node. */
 struct block {
   uintptr_t first;
   size_t size;
-  int64_t number; /* -1: no call has used it yet */
+  int64_t number; /* -1: not used by any call yet */
   uint32_t left;
   uint32_t right;
   uint32_t weight;
 };
 
-static struct block* blocks; /* not from malloc */
+static struct block* blocks; /* not allocated by malloc */
 static size_t room;
-static uint32_t made;   /* nodes so far */
-static uint32_t unused; /* a list by `left` */
+static uint32_t made;   /* nodes created so far */
+static uint32_t unused; /* free list, linked by `left` */
 static uint32_t root;
 static uint32_t seed = 2463534242U;
 static uint8_t is_taken[MOST_NUMBERS];
@@ -108,7 +108,7 @@ static void freed(const void* block) {
   leave();
 }
 
-/* The lowest number that is free: a block that each turn of a loop allocates has the same. */
+/* Returns the lowest free number, so that a block allocated in each iteration keeps its number. */
 static int64_t free_number(void) {
   int64_t number = 0;
   while (number < MOST_NUMBERS && is_taken[number] != 0) ++number;
@@ -152,7 +152,7 @@ EXPORTED void* calloc(size_t count, size_t size) {
 EXPORTED void* realloc(void* block, size_t size) {
   freed(block);
   void* const moved = __libc_realloc(block, size);
-  /* Where there is no memory the old block stays, of unknown size. */
+  /* On failure the old block remains; its size is no longer known. */
   return moved == NULL && size != 0 ? (allocated(block, 1), NULL) : allocated(moved, size);
 }
 

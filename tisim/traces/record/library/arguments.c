@@ -1,13 +1,13 @@
-/* Arguments of MPI calls. So that the texts of all ranks are alike, peers are relative to the own
- * rank: to that in the world, "{rank+1}", where the communicator has its numbers, and in statuses,
- * whose communicator a wait does not know; elsewhere to that in the communicator, "{+1}". A buffer
- * is a block that was allocated and a place in it, "heap0+8"; others have the number of their
- * address. Both numbers are by first use. What the line says, requests, new communicators, windows
- * and files, stands as "{}", "{comm}", "{handle}" and "{group}".
+/* Arguments of MPI calls. To make the texts of all ranks alike, peers are relative to the own rank:
+ * to that in the world, "{rank+1}", if the communicator has the world's numbers, and in statuses,
+ * since a wait does not know their communicator; otherwise to that in the communicator, "{+1}". A
+ * buffer is an offset in an allocated block, "heap0+8"; other buffers have a number for their
+ * address. Both are numbered by first use. Values that the line contains (requests, new
+ * communicators, windows and files) are placeholders: "{}", "{comm}", "{handle}" and "{group}".
  *
- * Calls of which the trace has no line are kept until the next one, with these numbers in their
- * texts, and peers in communicators with other numbers as they are. Coordinates in grids are
- * relative to the own ones, "{grid 4 2 +0 +1}", behind the dimensions. */
+ * Calls without a line in the trace are kept until the next line, with these numbers in their
+ * texts, and with absolute peers in communicators with other numbers. Coordinates in grids are
+ * relative to the own ones, "{grid 4 2 +0 +1}", after the dimensions. */
 #include "arguments.h"
 
 #include <ctype.h>
@@ -21,7 +21,7 @@
 
 #define LONGEST_TEXT (65536 - 64)
 #define DEEPEST_TYPE 16
-/* Bytes of the calls since the last line: what their texts hold, and they end between calls. */
+/* Maximum bytes of the calls since the last line: capacity of their texts, split between calls. */
 #define MOST_KEPT ((TISIM_MOST_TEXTS / 2) * LONGEST_TEXT)
 
 static bool is_wanted;
@@ -32,17 +32,17 @@ static const void* const* values;
 static char text[LONGEST_TEXT];
 static size_t length;
 
-/* The calls since the last line, one behind another, each ended by the symbol for a record
- * separator; "3 x " is before one that was made three times in turn. */
+/* The calls since the last line, concatenated, each terminated by the symbol for a record
+ * separator; "3 x " precedes one that was made three times in a row. */
 #define SEPARATOR "\xE2\x90\x9E"
 #define SEPARATOR_LENGTH (sizeof SEPARATOR - 1)
 static char* kept;
 static size_t kept_length;
 static size_t kept_room;
-static size_t last_kept;  /* where the last one begins */
-static uint64_t repeated; /* how often it was made */
-static uint64_t left_out; /* calls for which there was no room */
-static bool is_kept;      /* the call at hand has no line */
+static size_t last_kept;  /* offset of the last one */
+static uint64_t repeated; /* its number of repetitions */
+static uint64_t left_out; /* calls dropped for lack of room */
+static bool is_kept;      /* the current call has no line */
 
 void tisim_begin_arguments(void) { is_wanted = true; }
 
@@ -218,7 +218,7 @@ static void add_errhandler(MPI_Errhandler errhandler) {
                                           : "user's");
 }
 
-/* Its members by their ranks in the world: "<0-3, 5>". */
+/* Appends its members by their ranks in the world: "<0-3, 5>". */
 static void add_group(MPI_Group group) {
   if (group == MPI_GROUP_NULL) {
     add("MPI_GROUP_NULL");
@@ -238,7 +238,7 @@ static void add_group(MPI_Group group) {
       for (end = i + 1; end < size && ranks[end] == ranks[i] + end - i; ++end) continue;
       if (i != 0) add(", ");
       if (ranks[i] == MPI_UNDEFINED) {
-        add("-"); /* of another world */
+        add("-"); /* from another world */
       } else if (end - i == 1) {
         add("%d", ranks[i]);
       } else {
@@ -298,7 +298,7 @@ static void add_status(const MPI_Status* status) {
   add("<{rank%+d} %d %d bytes>", status->MPI_SOURCE - world, status->MPI_TAG, bytes);
 }
 
-/* The call at hand */
+/* The current call */
 
 static const void* value_of(const char* kind) {
   size_t place = 0;
@@ -322,7 +322,7 @@ static MPI_Comm comm_of_call(void) {
   return comm == NULL ? MPI_COMM_NULL : *comm;
 }
 
-/* How many elements arrays by rank or neighbour have. */
+/* Returns the number of elements of arrays by rank or neighbour. */
 static int members(const char* name) {
   const MPI_Comm comm = comm_of_call();
   int size = 0;
@@ -340,7 +340,7 @@ static int members(const char* name) {
   return size;
 }
 
-/* True if MPI ignores the arguments behind this buffer on this rank. */
+/* Returns true if MPI ignores the arguments after this buffer on this rank. */
 static bool is_ignored(const char* name, const void* buffer) {
   if (buffer == MPI_IN_PLACE) return true;
   const int* const root = value_of("t");
@@ -354,8 +354,8 @@ static bool is_ignored(const char* name, const void* buffer) {
   return *root == MPI_ROOT ? !is_roots : is_roots && *root != rank;
 }
 
-/* True if a rank of the call's communicator has the same number in the world. Without one, this is
- * known of the own rank. */
+/* Returns true if a rank of the call's communicator has the same number in the world. Without a
+ * communicator, this is only known for the own rank. */
 static bool is_rank_of_world(int peer, int* own) {
   PMPI_Comm_rank(MPI_COMM_WORLD, own);
   const MPI_Comm comm = comm_of_call();
@@ -404,7 +404,7 @@ static void add_numbers(const void* numbers, int count, bool are_large) {
   add("]");
 }
 
-/* Coordinates in the grid of the call's communicator, relative to the own ones. */
+/* Appends coordinates in the grid of the call's communicator, relative to the own ones. */
 static void add_coordinates(const int* coordinates, int count) {
   const MPI_Comm comm = comm_of_call();
   int dimensions = 0;
@@ -454,7 +454,7 @@ static void add_statuses(const MPI_Status* statuses, int count) {
   for (int i = 0; i < (count < 0 ? 1 : count); ++i) {
     if (i != 0) add(", ");
     if (is_of_requests && tisim_status_is_empty(i)) {
-      add("-"); /* MPI says nothing of it */
+      add("-"); /* MPI does not define it */
     } else {
       add_status(&statuses[i]);
     }
@@ -462,7 +462,7 @@ static void add_statuses(const MPI_Status* statuses, int count) {
   if (count >= 0) add("]");
 }
 
-/* What MPI gives is left open where it says that there is nothing. */
+/* An output is omitted if the call's flag says that there is none. */
 static void add_text(const char* value, bool is_given) {
   const int* const* const flag = is_given ? value_of_name("flag") : NULL;
   if (value == NULL || (flag != NULL && **flag == 0)) {
@@ -472,10 +472,10 @@ static void add_text(const char* value, bool is_given) {
   }
 }
 
-/* Letters of what stands behind an address, which a program passes for what MPI gives, changes or
- * frees. Those of the same things that are passed as values are small. */
+/* Letters of values behind an address, which MPI returns, changes or frees. The same kinds passed
+ * by value have small letters. */
 static const char behind_address[] = "ILPADCWFHNEOR";
-/* Letters of what there is only when MPI has come back: in a line, and in a text without a line. */
+/* Letters of values that exist only after MPI has returned: in a line, and in a text alone. */
 static const char given_in_line[] = "IsS";
 static const char given[] = "IsSLPAKxqDHNOECWFRZ";
 
@@ -487,8 +487,8 @@ static void add_number_or(int number, int special, const char* name) {
   }
 }
 
-/* Whole numbers before an argument, which say how long an array is; and whether MPI ignores what
- * stands behind a buffer. */
+/* The last integer argument, which gives the length of a following array; and whether MPI ignores
+ * the arguments after a buffer. */
 struct position {
   int last;
   bool ignored;
@@ -498,7 +498,7 @@ static void add_array(char letter, const char* name, const void* array, struct p
   const int last = position->last;
   switch (letter) {
     case 'k': /* coordinates */
-    case 'K': /* so many, or fewer */
+    case 'K': /* so many at most */
       add_coordinates(array, letter == 'k' ? INT_MAX : last);
       break;
     case 'x': /* as many as the grid has dimensions */
@@ -514,7 +514,7 @@ static void add_array(char letter, const char* name, const void* array, struct p
     case '3': /* ranges */
       add_numbers(array, 3 * last, false);
       break;
-    case 'v': /* as many as the number before says */
+    case 'v': /* length given by the previous number */
       add_numbers(array, last, false);
       if (strncmp(name, "index,", 6) == 0 && last > 0) {
         position->last = ((const int*)array)[last - 1];
@@ -542,7 +542,7 @@ static void add_array(char letter, const char* name, const void* array, struct p
       add_statuses(array, last);
       break;
     case 'z':
-    case 'Z': /* one that MPI gives */
+    case 'Z': /* returned by MPI */
       add_text(array, letter == 'Z');
       break;
     case 'b': /* a buffer */
@@ -553,7 +553,7 @@ static void add_array(char letter, const char* name, const void* array, struct p
         add_buffer(array);
       }
       break;
-    default: /* what a text cannot say */
+    default: /* not expressible in a text */
       add("-");
       break;
   }
@@ -636,7 +636,7 @@ static void add_argument(char letter, const char* name, const void* value,
   }
 }
 
-/* The call at hand, as text. */
+/* Renders the current call as text. */
 static void render(void) {
   struct position position = {0, false};
   size_t place = 0;
@@ -666,7 +666,7 @@ int64_t tisim_arguments(tisim_writer* writer) {
   return tisim_writer_text(writer, text);
 }
 
-/* Room for so many bytes more; false: there is none. */
+/* Returns whether there is room for `more` additional bytes, growing the buffer if necessary. */
 static bool has_room(size_t more) {
   if (kept_length + more > MOST_KEPT) return false;
   if (kept_length + more <= kept_room) return true;
@@ -678,7 +678,7 @@ static bool has_room(size_t more) {
   return true;
 }
 
-/* Says how often the last one was made. */
+/* Prepends the repetition count of the last call. */
 static void end_repetition(void) {
   char times[32];
   const size_t digits =
@@ -713,7 +713,7 @@ void tisim_keep_call(void) {
   repeated = 1;
 }
 
-/* How much of the kept calls from here on makes one text. */
+/* Returns the number of bytes of kept calls from here on that fit into one text. */
 static size_t one_text(const char* from, size_t rest) {
   if (rest <= LONGEST_TEXT) return rest;
   size_t whole = 0;

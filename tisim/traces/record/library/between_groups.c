@@ -1,21 +1,21 @@
-/* Collectives on intercommunicators, as what MPI libraries make of them: collectives in a group,
- * and messages between the first ranks of the groups, its leaders. In those that do not block, each
- * rank has messages with all ranks of the other group that it has something for.
+/* Collectives on intercommunicators, as MPI libraries implement them: collectives in a group, and
+ * messages between the first ranks of the groups, their leaders. In non-blocking ones, each rank
+ * exchanges messages with all ranks of the other group with which it shares data.
  *
- * That is how Open MPI does all of them; MPICH differs in barriers (two broadcasts of a byte), in
- * gathers and scatters of more than 2 KiB a rank (messages of the root with each rank) and in
- * reductions that scatter (two local ones and an exchange). */
+ * Open MPI implements all of them this way; MPICH differs in barriers (two broadcasts of a byte),
+ * in gathers and scatters of more than 2 KiB per rank (messages between the root and each rank) and
+ * in reduce-scatters (two local ones and an exchange). */
 #include <stdlib.h>
 
 #include "record.h"
 
-#define BYTES 6 /* a type of the trace */
+#define BYTES 6 /* a datatype of the trace */
 
-/* Both groups as one rank sees them. */
+/* Both groups from the view of one rank. */
 struct groups {
   const struct tisim_comm* both;
   const struct tisim_comm* own;
-  MPI_Comm local; /* of the own group */
+  MPI_Comm local; /* communicator of the own group */
   int remote_size;
   int remote_leader; /* in `both` */
 };
@@ -48,8 +48,8 @@ static void receive_from(const struct groups* groups, int64_t peer, int64_t byte
   write_message(TISIM_recv, groups, peer, bytes, -1);
 }
 
-/* Exchanges messages with some ranks of the other group at once. Zero bytes make no message, unless
- * there is only one rank. */
+/* Exchanges messages with some ranks of the other group concurrently. Zero bytes make no message,
+ * unless there is only one rank. */
 static void exchange_with(const struct groups* groups, int ranks, const int64_t* sent,
                           const int64_t* received) {
   struct tisim_request* const all =
@@ -91,7 +91,7 @@ static void exchange_of_leaders(const struct groups* groups, int64_t sent, int64
   if (is_leader(groups)) exchange_with(groups, 1, &sent, &received);
 }
 
-/* Collectives of the own group, with its leader as their root; of one rank they are nothing. */
+/* Collectives of the own group, rooted at its leader; in a group of one rank they do nothing. */
 
 static void write_own(const struct groups* groups, enum tisim_word word, const int64_t* arguments,
                       size_t count) {
@@ -107,8 +107,8 @@ static void bcast_own(const struct groups* groups, int64_t bytes) {
   write_own(groups, TISIM_bcast, (const int64_t[]){bytes, 0, BYTES}, 3);
 }
 
-/* Bytes that each rank of the own group sends or receives; returns their sum. The caller frees
- * `counts`. */
+/* Gathers the bytes that each rank of the own group sends or receives; returns their sum. The
+ * caller frees `counts`. */
 static int64_t counts_of_own(const struct groups* groups, int64_t bytes, int64_t** counts) {
   const int size = groups->own->size;
   int64_t sum = 0;
@@ -118,7 +118,7 @@ static int64_t counts_of_own(const struct groups* groups, int64_t bytes, int64_t
   return sum;
 }
 
-/* A gatherv or scatterv: `counts` are known to the leader alone, as MPI has it. */
+/* A gatherv or scatterv; as in MPI, only the leader knows `counts`. */
 static void vector_own(const struct groups* groups, enum tisim_word word, const int64_t* counts,
                        int64_t bytes) {
   const int size = groups->own->size;
@@ -137,7 +137,7 @@ static void gather_own(const struct groups* groups, int64_t bytes) {
   write_own(groups, TISIM_gather, (const int64_t[]){bytes, bytes, 0, BYTES, BYTES}, 5);
 }
 
-/* The leader asks for the counts of a gatherv first. Returns what it gets. */
+/* The leader of a gatherv first gathers the counts. Returns the bytes that it receives. */
 static int64_t gather_all_own(const struct groups* groups, int64_t bytes, bool is_vector) {
   if (!is_vector) {
     gather_own(groups, bytes);
@@ -157,10 +157,10 @@ static int64_t sum_of(const struct tisim_side* side, int ranks) {
   return sum;
 }
 
-/* Calls that do not block. */
+/* Non-blocking calls. */
 
-/* Messages with one rank of the other group, for MPI_ROOT with all of them, for MPI_PROC_NULL with
- * none. NULL: nothing is sent or received. */
+/* Posts messages with one rank of the other group, with all of them for MPI_ROOT, or none for
+ * MPI_PROC_NULL. A side that is NULL has no messages. */
 static void post_messages(MPI_Comm comm, const struct tisim_posted* posted, int partner,
                           const struct tisim_side* sent, const struct tisim_side* received) {
   const struct groups groups = {.both = tisim_comm_of_messages(comm)};
@@ -183,7 +183,7 @@ static void post_messages(MPI_Comm comm, const struct tisim_posted* posted, int 
   }
 }
 
-/* Ranks of both groups wait for one another: a collective of theirs. */
+/* Posts a collective of both groups, whose ranks wait for one another. */
 static void post_on_both(enum tisim_word word, const int64_t* arguments, size_t count,
                          MPI_Comm comm, const struct tisim_posted* posted) {
   struct tisim_named named = tisim_on(tisim_comm_of_messages(comm)->number);
@@ -225,7 +225,7 @@ static void post(enum tisim_word word, const struct tisim_side* sent,
   post_on_both(TISIM_iallreduce, (const int64_t[]){sum_of(sent, size), 0, BYTES}, 3, comm, posted);
 }
 
-/* Calls that block. */
+/* Blocking calls. */
 
 static void allreduce(const struct groups* groups, int64_t bytes) {
   reduce_own(groups, bytes);
@@ -238,7 +238,7 @@ static void reducescatter(const struct groups* groups, const struct tisim_side* 
   const int64_t sum = sum_of(sent, size);
   int64_t* const own = calloc((size_t)size, sizeof *own);
   for (int i = 0; i < size && own != NULL; ++i) own[i] = tisim_bytes_at(sent, i);
-  /* The leader of the other group reduces what it gets from all ranks. */
+  /* The leader of the other group reduces the data of all ranks. */
   exchange_of_leaders(groups, sum, sum);
   if (!is_leader(groups)) send_to(groups, groups->remote_leader, sum);
   for (int i = 1; i < groups->remote_size && is_leader(groups); ++i) {
@@ -264,7 +264,7 @@ static void scatterv(const struct groups* groups, int64_t bytes, int root) {
   free(own);
 }
 
-/* A call with a root, on a rank of its group that has a part in it, or of the other one. */
+/* A rooted call, on a participating rank of the root's group or on a rank of the other group. */
 static void perform_rooted(const struct groups* groups, enum tisim_word word,
                            const struct tisim_side* sent, const struct tisim_side* received,
                            int root) {
@@ -339,7 +339,7 @@ bool tisim_between_groups(enum tisim_word word, const struct tisim_side* sent,
                           const struct tisim_posted* posted) {
   if (!tisim_is_inter(comm) || !tisim_is_active()) return false;
   if (posted != NULL && posted->is_persistent) return false;
-  /* Both sides of these are the same data. */
+  /* Their two sides are the same data. */
   if (word == TISIM_bcast || word == TISIM_reduce) received = sent;
   if (posted != NULL) {
     post(word, sent, received, root, comm, posted);

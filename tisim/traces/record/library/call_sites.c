@@ -1,10 +1,10 @@
-/* Call paths, found once and then recognised by the return addresses on the stack.
+/* Call paths, unwound once and then recognised by the return addresses on the stack.
  *
- * The unwinder of the compiler's run-time library finds a path, and where on the stack each of its
- * return addresses lies. A later call from the same place, with the stack at the same height, has
- * the same path if the same return addresses lie there: the first of them tells which function has
- * called, so where the next one lies, and so on. Comparing them takes nanoseconds, unwinding
- * microseconds. */
+ * The unwinder of the compiler's run-time library finds a path and the stack slot of each of its
+ * return addresses. A later call from the same place, at the same stack height, has the same path
+ * if the same return addresses are in these slots: the first of them identifies the calling
+ * function, and thereby the slot of the next one, and so on. Comparing them takes nanoseconds,
+ * unwinding microseconds. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,20 +13,20 @@
 #include "places.h"
 
 #define FIRST_PATHS 1024           /* a power of two */
-#define MOST_PATH_BYTES (32 << 20) /* of known paths; when there are more, they are found anew */
+#define MOST_PATH_BYTES (32 << 20) /* of known paths; beyond that, all are dropped */
 #define SLOT_ALIGNMENT sizeof(void*)
 
 struct frame {
   const void* return_address;
-  const void* const* slot; /* where it lies on the stack; NULL: unknown */
+  const void* const* slot; /* its place on the stack; NULL: unknown */
 };
 
 struct path {
   struct path* next; /* with the same hash */
-  const void* stack; /* its height where the path was found */
+  const void* stack; /* stack height at which the path was found */
   int64_t number;
   int count;
-  struct frame frames[]; /* the innermost first */
+  struct frame frames[]; /* innermost first */
 };
 
 static tisim_writer* writer;
@@ -43,18 +43,18 @@ static size_t hash(const void* caller, const void* stack) {
   return (size_t)(mixed >> 29);
 }
 
-/* ---- finding a path ---- */
+/* ---- unwinding a path ---- */
 
 struct search {
   const void* caller;
   int count;
-  bool has_begun; /* the frames of the recorder are behind */
-  bool is_known;  /* where each return address lies */
+  bool has_begun; /* past the recorder's frames */
+  bool is_known;  /* the slot of each return address */
   struct frame frames[TISIM_MOST_FRAMES];
 };
 
-/* While a frame is visited, its canonical frame address is that of the frame that it has called: on
- * x86-64 the return address lies just below. */
+/* While a frame is visited, its canonical frame address is that of the frame that it called: on
+ * x86-64 the return address is stored just below. */
 static _Unwind_Reason_Code visit(struct _Unwind_Context* context, void* argument) {
   struct search* const search = argument;
   const void* const address = (const void*)_Unwind_GetIP(context);
@@ -129,7 +129,7 @@ static void keep(const struct search* search, const void* stack, int64_t number)
   path_bytes += size;
 }
 
-/* The frames as a text, callers first: "program+0x12 > libsolver.so+0x34". */
+/* Registers the frames as a text, callers first: "program+0x12 > libsolver.so+0x34". */
 static int64_t number_of(const struct search* search) {
   char text[TISIM_MOST_FRAMES * (TISIM_LONGEST_PLACE + 3) + 1];
   char* end = text;

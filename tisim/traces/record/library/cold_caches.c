@@ -1,5 +1,5 @@
-/* Empties the caches of a rank's data, so that the next computation takes it from memory, as that
- * of an input whose data no cache holds would. */
+/* Flushes a rank's data from the caches, so that the next computation loads it from memory, as for
+ * a problem too large for any cache. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #include "counting.h"
 
-/* Bytes, which all processors with clflushopt have. */
+/* Cache line size in bytes of all processors with clflushopt. */
 #define LINE 64
 #define PAGES 4096
 
@@ -29,7 +29,7 @@ static void flush(uintptr_t begin, uintptr_t end) {
   }
 }
 
-/* Pages that the rank has not used yet stay so: to flush them would make them. */
+/* Skips pages that the rank has not used yet: flushing would allocate them. */
 static void flush_used(uintptr_t begin, uintptr_t end) {
   static unsigned char is_used[PAGES];
   const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -43,7 +43,7 @@ static void flush_used(uintptr_t begin, uintptr_t end) {
   }
 }
 
-/* All that the rank can write and shares with no other: data of the program and of libraries. */
+/* Flushes all private writable memory of the rank: data of the program and of libraries. */
 void tisim_empty_caches(void) {
   static char text[1 << 16];
   const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -59,7 +59,7 @@ void tisim_empty_caches(void) {
       if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s", &first, &last, access) != 3) continue;
       if (strcmp(access, "rw-p") == 0) flush_used(first, last);
     }
-    /* The line that is not whole yet. */
+    /* Keeps the incomplete last line. */
     size -= (size_t)(line - text);
     memmove(text, line, size);
   }

@@ -1,24 +1,24 @@
-/* Collectives. A count and its type stand in the trace as in the program where the type is a basic
- * one of 1, 2, 4, 8 or 16 bytes, otherwise as a number of bytes. */
+/* Collectives. A count and its type are written as in the program if the type is a basic one of 1,
+ * 2, 4, 8 or 16 bytes, otherwise as a number of bytes. */
 #include <stdlib.h>
 
 #include "record.h"
 
 #define BYTE_TYPE 6
-/* More arguments than any collective has beside its vectors. */
+/* Upper bound of a collective's arguments other than its vectors. */
 #define MOST_SCALARS 8
 
-/* Arguments of a collective's line, in the order that they have there. Types of what is sent and
- * received come last. */
+/* Arguments of a collective's line, in their order. The types of sent and received data come
+ * last. */
 enum {
-  NEIGHBOURS = 1, /* those that it sends to and receives from */
+  NEIGHBOURS = 1, /* the ranks that it sends to and receives from */
   SENT = 2,       /* one count */
-  SENT_EACH = 4,  /* a count for each rank or neighbour */
+  SENT_EACH = 4,  /* a count per rank or neighbour */
   RECEIVED = 8,
   RECEIVED_EACH = 16,
-  ZERO = 32, /* instructions of a reduction, which are in no recording */
+  ZERO = 32, /* instructions of a reduction, which are not recorded */
   ROOT = 64,
-  SUMS = 128 /* before the counts for each */
+  SUMS = 128 /* before the counts per rank */
 };
 static const unsigned char layouts[] = {
     [TISIM_barrier] = 0,
@@ -43,7 +43,7 @@ static const unsigned char layouts[] = {
 };
 
 struct amount {
-  int64_t unit; /* what one of the program's elements is in the trace's type */
+  int64_t unit; /* one of the program's elements in units of the trace's type */
   int64_t type;
 };
 
@@ -91,7 +91,7 @@ int64_t tisim_bytes_at(const struct tisim_side* side, int place) {
   return tisim_bytes(tisim_count(&side->counts, place), type_of(side, place));
 }
 
-/* The arguments of a call while they are put together. */
+/* The arguments of a call under construction. */
 struct arguments {
   int64_t* values;
   size_t count;
@@ -107,7 +107,7 @@ static void put_count(struct arguments* arguments, const struct tisim_side* side
                                      : tisim_bytes_at(side, place));
 }
 
-/* `swap`: 1: the neighbours of each dimension are listed the other way round. */
+/* If `swap` is 1, the two neighbours of each dimension are listed in reverse order. */
 static void put_counts(struct arguments* arguments, const struct tisim_side* side, int places,
                        int swap, struct amount amount, bool has_sum) {
   int64_t* const sum = &arguments->values[arguments->count];
@@ -116,15 +116,15 @@ static void put_counts(struct arguments* arguments, const struct tisim_side* sid
   for (int i = 1; has_sum && i <= places; ++i) *sum += sum[i];
 }
 
-/* What this rank has of a side of all ranks. */
+/* Returns this rank's part of a side that covers all ranks. */
 static struct tisim_side part_of(const struct tisim_side* side, int rank) {
   struct tisim_side part = *side;
   part.counts = tisim_same_count(tisim_count(&side->counts, rank));
   return part;
 }
 
-/* Where the arguments of one side have no meaning on a rank, those of the other are written twice;
- * but of ranks that are not the root nobody knows what each of the others has. */
+/* If the arguments of one side are not significant on a rank, those of the other are written twice;
+ * but ranks other than the root do not know the counts of the other ranks. */
 static void fill_sides(enum tisim_word word, struct tisim_side* sent, struct tisim_side* received,
                        int root, const struct tisim_comm* comm) {
   const bool gathers = word == TISIM_gather || word == TISIM_gatherv;
@@ -142,7 +142,7 @@ static void fill_sides(enum tisim_word word, struct tisim_side* sent, struct tis
   }
 }
 
-/* The communicator of a call that is to be written. Collectives of one rank alone send nothing. */
+/* Returns the communicator of a call to write, or NULL. Collectives of one rank send nothing. */
 static const struct tisim_comm* written_on(MPI_Comm comm, const struct tisim_posted* posted) {
   const struct tisim_comm* const on = tisim_comm_of(comm);
   const bool is_kept = posted != NULL && posted->is_persistent;
@@ -182,7 +182,7 @@ static bool make_room(struct neighbours* all, int sources, int destinations) {
 }
 
 /* Messages sent down a dimension arrive from above. So the neighbour above is listed first as a
- * source: where both are one rank, its first message is the one that it sent down. */
+ * source: if both are the same rank, its first message is the one that it sent down. */
 static bool cartesian(MPI_Comm comm, struct neighbours* all) {
   int dimensions = 0;
   PMPI_Cartdim_get(comm, &dimensions);

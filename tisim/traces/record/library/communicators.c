@@ -1,10 +1,10 @@
 /* Communicators: the number of each in the trace.
  *
- * What all ranks of one parent make together is a comm_dup or a comm_split in the trace. Every
- * other way than these two is a split: its color is the rank in the parent of the first member, its
- * key the rank in the new one. What only its members make is a comm_group. All ranks that make a
- * communicator choose the same number, the lowest that is free on all; only those of an
- * MPI_Comm_idup, which must not wait for each other, choose on their own. */
+ * A communicator that all ranks of one parent create together is a comm_dup or a comm_split in the
+ * trace. Every other way of creation is written as a split: its color is the parent rank of the
+ * first member, its key the rank in the new communicator. One that only its members create is a
+ * comm_group. All ranks that create a communicator choose the same number, the lowest that is free
+ * on all; only those of an MPI_Comm_idup, which must not wait for each other, choose alone. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,15 +13,15 @@
 #include "record.h"
 
 #define BUCKETS 1024
-/* So many numbers are agreed on at once. */
+/* Number of words of the bit set agreed on at once. */
 #define WORDS 16
 
 struct entry {
   uintptr_t handle;
   bool expressible;
   struct tisim_comm comm;
-  MPI_Comm local;          /* of an intercommunicator: of the own group */
-  struct tisim_comm group; /* the same in the trace; its size is 0 before it is written */
+  MPI_Comm local;          /* of an intercommunicator: its own group */
+  struct tisim_comm group; /* the same in the trace; its size is 0 until it is written */
   struct entry* next;
 };
 
@@ -54,7 +54,7 @@ static struct entry* add(MPI_Comm comm, int64_t number) {
   return entry;
 }
 
-/* The lowest number that is free on all ranks of a communicator; it is in use from now on. */
+/* Allocates the lowest number that is free on all ranks of a communicator. */
 static int64_t agree(MPI_Comm parent) {
   for (size_t first = 0;; first += WORDS) {
     uint64_t taken[WORDS];
@@ -93,7 +93,7 @@ const struct tisim_comm* tisim_comm_of(MPI_Comm comm) {
   return NULL;
 }
 
-/* The parent's number, or false if nothing can be written about the new communicator. */
+/* Looks up the parent's number; returns false if nothing can be written about the new one. */
 static bool is_known(MPI_Comm parent, MPI_Comm made, int64_t* number) {
   const struct tisim_comm* const comm = tisim_comm_of_messages(parent);
   if (comm != NULL && comm->is_inter) {
@@ -167,8 +167,8 @@ void tisim_after_create(MPI_Comm parent, MPI_Comm made) {
   write_members(parent, parent_number, made, number);
 }
 
-/* Writes a communicator by the ranks of the world in it. False if one of them is in another world,
- * as a spawned process is. */
+/* Writes a communicator by its ranks in the world. Returns false if one of them is in another
+ * world, such as a spawned process. */
 static bool write_group(MPI_Comm made, int64_t number) {
   int size = 0;
   PMPI_Comm_size(made, &size);
@@ -234,7 +234,7 @@ void tisim_after_idup(MPI_Comm parent, const void* variable, size_t stride, MPI_
   if (comm->is_self) return;
   const int64_t number = tisim_take_number(&used);
   made->made_number = number;
-  /* A copy that costs nothing, and the agreement on it that MPI makes meanwhile. */
+  /* A duplication without cost, and MPI's concurrent agreement on it. */
   const int64_t copy[] = {comm->number, number};
   const struct tisim_named none = tisim_on(0);
   tisim_write(TISIM_comm_idup, copy, 2, &none, true);
@@ -260,7 +260,7 @@ void tisim_after_inexpressible(MPI_Comm made) {
   remember_inexpressible(made);
 }
 
-/* The rank in the world of the first member of a group; negative if it is in another world. */
+/* Returns the rank in the world of a group's first member; negative if it is in another world. */
 static int first_of(MPI_Group group) {
   MPI_Group worlds;
   const int first = 0;
@@ -271,14 +271,14 @@ static int first_of(MPI_Group group) {
   return rank == MPI_UNDEFINED ? -1 : rank;
 }
 
-/* The least numbers in the trace of both groups. */
+/* Determines the lowest rank in the trace of each group. */
 static void least_of(MPI_Comm between, int* mine, int* theirs) {
   const int own = tisim_own_rank();
   PMPI_Allreduce(&own, theirs, 1, MPI_INT, MPI_MIN, between);
   PMPI_Allreduce(theirs, mine, 1, MPI_INT, MPI_MIN, between);
 }
 
-/* The trace has a communicator of both groups, first the one with the lower first rank. */
+/* The trace has one communicator of both groups, beginning with the group of lower first rank. */
 void tisim_after_intercomm(MPI_Comm made) {
   if (made == MPI_COMM_NULL) return;
   MPI_Group group;
@@ -321,7 +321,7 @@ void tisim_after_merge(MPI_Comm inter, MPI_Comm made) {
   }
 }
 
-/* The children begin when their parents have called them: all wait for each other. */
+/* The children start once their parents have spawned them: all wait for each other. */
 static void write_birth(MPI_Comm between) {
   tisim_after_intercomm(between);
   const struct tisim_named named = tisim_on(entry_of(between)->comm.number);
@@ -341,7 +341,7 @@ void tisim_after_spawn(int root, MPI_Comm comm, MPI_Comm made) {
   write_birth(made);
 }
 
-/* Where there are spawned processes, the world of each rank is a group of the trace's ranks. */
+/* With spawned processes, the world of each rank is a group of the trace's ranks. */
 void tisim_begin_communicators(void) {
   tisim_take_number(&used); /* 0: the world */
   PMPI_Comm_rank(MPI_COMM_WORLD, &world.rank);

@@ -1,12 +1,12 @@
-/* Counters: what a computation between two calls amounts to.
+/* Counters: the volume of a computation between two calls.
  *
  * time      processor time of the thread, times a reference speed
- * elapsed   time, waits for processors, pages and files included, times a reference speed
- * cold      time with data in memory: before a computation they leave the caches
+ * elapsed   wall-clock time, with waits for processors, pages and files, times a reference speed
+ * cold      time with data in memory: it is flushed from the caches before a computation
  * perf      instructions in user mode, counted by the processor
- * register  instructions that a program compiled by `tisim cc` has counted itself, in r15. This
- *           file is compiled with -ffixed-r15, so that its own code leaves the register alone.
- * qemu      instructions that a plug-in of QEMU counts, under which the program runs
+ * register  instructions that a program compiled by `tisim cc` counts itself, in r15. This file is
+ *           compiled with -ffixed-r15, so that its own code does not change the register.
+ * qemu      instructions counted by a QEMU plug-in, with the program running under QEMU
  */
 #include <fcntl.h>
 #include <link.h>
@@ -26,7 +26,7 @@
 #include "timeline.h"
 #include "user_page.h"
 
-/* Opening and reading the events of the kernel. */
+/* Opening and reading kernel events. */
 
 #ifdef __x86_64__
 static uint64_t read_counter(uint32_t number) {
@@ -79,18 +79,18 @@ enum kind { KIND_TIME, KIND_ELAPSED, KIND_PERF, KIND_REGISTER, KIND_QEMU };
 
 static enum kind kind;
 static double units_per_nanosecond;
-/* What fits into the cache of a core stays there, in programs of any size. */
+/* Data that fits into a core's cache stays there, regardless of the problem size. */
 #define NEAR_CACHES_NANOSECONDS 200000
 
-static bool is_cold;                          /* the counter `cold`, which is one of time */
-static _Thread_local uint64_t since_emptying; /* nanoseconds of computing */
-static uint64_t of_empty; /* what an empty computation counts: reading the counter is in it */
+static bool is_cold;                          /* the counter `cold`, which measures time */
+static _Thread_local uint64_t since_emptying; /* nanoseconds of computation */
+static uint64_t of_empty; /* count of an empty computation, which includes reading the counter */
 static _Thread_local uint64_t last;
-static uint64_t last_of_all; /* threads, of which QEMU's plug-in and a clock make no difference */
+static uint64_t last_of_all; /* all threads: QEMU's plug-in and a clock do not distinguish them */
 static char description[128];
 
-/* Defined by programs that `tisim cc` has linked: their instructions that are not in the register,
- * and whether an address is in code that counts. */
+/* Defined by programs linked by `tisim cc`: their instructions that are not in the register, and
+ * whether an address is in counting code. */
 extern uint64_t* tisim_counted_elsewhere(void) __attribute__((weak));
 extern int tisim_is_counted(const void* address) __attribute__((weak));
 
@@ -109,7 +109,7 @@ static bool open_perf(void) {
   return tisim_open_perf_event(&perf, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
 }
 
-/* Each thread has an event of its own. */
+/* Each thread has its own event. */
 static uint64_t read_perf(void) {
   if (perf.file < 0) open_perf();
   return tisim_read_perf_event(&perf);
@@ -196,7 +196,7 @@ uint64_t tisim_counter_take(const void* caller) {
 }
 
 uint64_t tisim_set_empty_computation(uint64_t units) {
-  /* QEMU's plug-in leaves out the recorder, and the register counts code of the program alone. */
+  /* QEMU's plug-in skips the recorder, and the register counts only code of the program. */
   of_empty = kind == KIND_QEMU || kind == KIND_REGISTER ? 0 : units;
   return of_empty;
 }
@@ -232,11 +232,11 @@ void tisim_counter_resume(uint64_t before) {
   }
 }
 
-/* The counter of a program that runs under QEMU with the plug-in of tisim: a file that both map. */
+/* The counter of a program under QEMU with tisim's plug-in: a file that both map. */
 
 const volatile uint64_t* tisim_qemu_count;
 
-/* Where the code of this library lies. */
+/* Finds the address range of this library's code. */
 static int find_own_code(struct dl_phdr_info* module, size_t size, void* found) {
   (void)size;
   struct tisim_shared_count* const shared = found;
@@ -252,14 +252,14 @@ static int find_own_code(struct dl_phdr_info* module, size_t size, void* found) 
   return 0;
 }
 
-/* Before the code of this library is translated, but for this function. */
+/* Runs before any other code of this library is translated. */
 __attribute__((constructor)) static void find_count(void) {
   const char* const prefix = getenv("TISIM_RECORD_QEMU");
   char path[4096];
   if (prefix == NULL) return;
   snprintf(path, sizeof path, "%s-%ld", prefix, (long)getpid());
   const int file = open(path, O_RDWR | O_CLOEXEC);
-  if (file < 0) return; /* the launcher, or QEMU itself, which loads this library too */
+  if (file < 0) return; /* the launcher, or QEMU itself, which also loads this library */
   void* const shared =
       mmap(NULL, sizeof(struct tisim_shared_count), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   close(file);
@@ -271,8 +271,8 @@ __attribute__((constructor)) static void find_count(void) {
 
 /* The threads of parallel regions.
  *
- * A thread other than the one that called MPI_Init adds to a place of its own. Places are emptied
- * when a call is written: with MPI_THREAD_SERIALIZED another thread may do so, hence the atomic
+ * A thread other than the one that called MPI_Init adds to its own slot. Slots are emptied when a
+ * call is written: with MPI_THREAD_SERIALIZED another thread may do so, hence the atomic
  * operations. */
 
 #define MOST_THREADS 4096
@@ -288,7 +288,7 @@ static _Thread_local int my_place = -1;
 
 void tisim_add_thread_volume(uint64_t volume) {
   if (my_place < 0) my_place = atomic_fetch_add(&place_count, 1);
-  /* Threads beyond the last place share it. */
+  /* Threads beyond the last slot share it. */
   const int place = my_place < MOST_THREADS ? my_place : MOST_THREADS - 1;
   atomic_fetch_add(&places[place].volume, volume);
   atomic_store(&has_regions, true);

@@ -1,4 +1,4 @@
-/* The entries that are not in the table: beginning, end, and what the program asks of tisim. */
+/* The entries that are not in the table: start, end, and the program's requests to tisim. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 EXPORTED void tisim_record(int active);
 EXPORTED void tisim_record_(const MPI_Fint* active);
 
-/* `required`: the level of thread support that the program asks for; NULL: none. */
+/* `required`: the level of thread support requested by the program; NULL if none. */
 static void start(const char* function, const int* required, int threads, uint64_t before_init,
                   const void* caller) {
   const uint64_t in_init = tisim_now() - before_init;
@@ -51,8 +51,8 @@ EXPORTED int MPI_Finalize(void) {
 }
 
 #if HAS_MPI_4
-/* A program of sessions alone gets a world, in which its ranks have their numbers, with the first
- * of them; the recording ends with the last. */
+/* For a program that uses only sessions, the first session initialises a world, in which its ranks
+ * are numbered; the recording ends with the last session. */
 static int sessions;
 static bool is_own_world;
 
@@ -83,7 +83,7 @@ EXPORTED int MPI_Abort(MPI_Comm comm, int errorcode) {
   return PMPI_Abort(comm, errorcode);
 }
 
-/* Level 0 pauses the recording, any other goes on with it. */
+/* Level 0 pauses the recording, any other level resumes it. */
 EXPORTED int MPI_Pcontrol(const int level, ...) {
   tisim_pause(level == 0, TISIM_CALLER);
   return MPI_SUCCESS;
@@ -143,6 +143,6 @@ EXPORTED void mpi_abort_f08_(const MPI_Fint* comm, const MPI_Fint* code, MPI_Fin
 EXPORTED void mpi_pcontrol_(const MPI_Fint* level) { tisim_pause(*level == 0, TISIM_CALLER); }
 EXPORTED void mpi_pcontrol_f08_(const MPI_Fint* level) { tisim_pause(*level == 0, TISIM_CALLER); }
 
-/* A program may call these by weak symbols. */
+/* A program may call these through weak symbols. */
 EXPORTED void tisim_record(int active) { tisim_pause(active == 0, TISIM_CALLER); }
 EXPORTED void tisim_record_(const MPI_Fint* active) { tisim_pause(*active == 0, TISIM_CALLER); }

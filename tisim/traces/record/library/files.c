@@ -1,4 +1,4 @@
-/* Files: their numbers and names in the trace, the layout of views, and the calls of MPI-IO. */
+/* Files: their numbers and names in the trace, the layout of views, and MPI-IO calls. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 #include "numbers.h"
 #include "record.h"
 
-/* The numbers of open files. */
+/* Numbers of open files. */
 
 static struct tisim_numbers_in_use handles;
 
@@ -20,7 +20,7 @@ int64_t tisim_take_handle(void) { return tisim_take_number(&handles); }
 
 void tisim_free_handle(int64_t handle) { tisim_release_number(&handles, handle); }
 
-/* The names of files in a trace. */
+/* Names of files in a trace. */
 
 #define LONGEST_NAME 4096
 #define MOST_DIGITS 18
@@ -43,14 +43,14 @@ static bool is_left_out(const char* path) {
          is_library(path);
 }
 
-/* True if a number in a name had another value before, in the same place of an otherwise equal
- * name: then it counts steps, and is not a rank even where it happens to equal one. */
+/* Returns true if a number in a name had another value before, at the same place of an otherwise
+ * equal name: then it counts steps, and is not a rank even if it happens to equal one. */
 static bool is_step(const char* name, const char* number, size_t digits) {
   static struct series {
     uint64_t key; /* of the name without the number */
     long long value;
     bool varies;
-  } known[MOST_SERIES]; /* a later series takes the place of an earlier one */
+  } known[MOST_SERIES]; /* a later series replaces an earlier one with the same hash */
   uint64_t key = UINT64_C(0xCBF29CE484222325);
   for (const char* at = name; *at != '\0';) {
     const bool is_number = at == number;
@@ -64,7 +64,7 @@ static bool is_step(const char* name, const char* number, size_t digits) {
   return series->varies;
 }
 
-/* The last number in the last part of the name, if it is the rank's: where it begins and ends. */
+/* Finds the last number in the file name that equals the rank: its beginning and end. */
 static const char* rank_in(const char* name, int rank, const char** end) {
   const char* const slash = strrchr(name, '/');
   const char* const first = slash == NULL ? name : slash + 1;
@@ -81,7 +81,7 @@ static const char* rank_in(const char* name, int rank, const char** end) {
   return found;
 }
 
-/* The path from the directory of a descriptor on. */
+/* Builds the path from the directory of a descriptor. */
 static bool full_path(int directory, const char* path, char* name, size_t room) {
   size_t length = 0;
   if (path[0] != '/' && directory != AT_FDCWD) {
@@ -97,7 +97,7 @@ static bool full_path(int directory, const char* path, char* name, size_t room) 
   return true;
 }
 
-/* Blanks end a word of a trace, # begins a comment, and braces stand for numbers. */
+/* Blanks end a word of a trace, # begins a comment, and braces mark numbers. */
 static char allowed(char c) {
   const bool is_refused =
       (unsigned char)c <= ' ' || c == '\x7f' || c == '#' || c == '{' || c == '}';
@@ -130,12 +130,12 @@ const char* tisim_name_of_file(int directory, const char* path, bool of_rank) {
   return text;
 }
 
-/* Where a type of a view has its bytes, if these lie at regular distances. */
+/* The bytes of a view's type, if they are at regular distances. */
 
 #define MOST_LEVELS 16
 #define MOST_VIEW_NUMBERS (3 + 2 * MOST_LEVELS)
 
-/* Blocks of `block` bytes, repeated at distances on each level, from the inside. */
+/* Blocks of `block` bytes, repeated at a distance on each level, innermost first. */
 struct layout {
   int64_t first; /* byte of the first block */
   int64_t block;
@@ -147,7 +147,7 @@ struct layout {
   int64_t extent;
 };
 
-/* The blocks of a layout, so often at such distances. Those without gaps between them are one. */
+/* Repeats the blocks of a layout `count` times. Blocks without gaps between them are merged. */
 static bool repeat(struct layout* layout, int64_t count, int64_t distance) {
   if (count < 1) return false;
   if (count == 1) return true;
@@ -177,7 +177,7 @@ static bool repeat_vector(struct layout* layout, int64_t count, int64_t blocks, 
   return true;
 }
 
-/* Blocks of one length at one distance, which an indexed type may have. */
+/* Repeats blocks of equal length at equal distances, as an indexed type may have. */
 static bool repeat_indexed(struct layout* layout, int count, const int* lengths, bool is_one_length,
                            const int64_t* places) {
   if (count < 1) return false;
@@ -279,7 +279,7 @@ static bool combine(const struct tisim_contents* c, struct layout* layout) {
   }
 }
 
-/* False: its blocks are irregular. */
+/* Returns false if the blocks of the type are irregular. */
 static bool layout_of(MPI_Datatype type, struct layout* layout) {
   struct tisim_contents c;
   const bool is_regular = tisim_take_contents(type, &c) && c.type_count == 1 &&
@@ -296,11 +296,11 @@ static bool has_holes(const struct layout* layout) {
   return layout->levels > 0 || layout->block != layout->extent;
 }
 
-/* The numbers of a file_set_view behind its handle; returns how many. */
+/* Writes the numbers of a file_set_view after its handle; returns their count. */
 static size_t view_numbers(const struct layout* layout, int64_t displacement, int64_t* numbers) {
   size_t count = 0;
   int levels = layout->levels;
-  /* The part that is repeated for ever may begin like the last level. */
+  /* The infinitely repeated part may begin like the last level. */
   if (levels > 0 &&
       layout->extent == layout->level[levels - 1].count * layout->level[levels - 1].distance) {
     --levels;
@@ -315,10 +315,10 @@ static size_t view_numbers(const struct layout* layout, int64_t displacement, in
   return count;
 }
 
-/* Files of MPI-IO.
+/* MPI-IO files.
  *
- * A trace has offsets in bytes of the file. Views say where in the file a position is; the MPI
- * library is asked for it before each call. */
+ * A trace has offsets in bytes of the file. Views map positions to offsets; the MPI library is
+ * queried for the offset before each call. */
 
 #define LONGEST_LINE 8448
 
@@ -326,15 +326,15 @@ struct file {
   MPI_File file;
   int64_t handle;
   int64_t comm;
-  bool is_self;     /* of a communicator of this rank alone, which the trace does not know */
-  int64_t position; /* that the trace has reached */
+  bool is_self;     /* on a communicator of this rank alone, which the trace does not know */
+  int64_t position; /* position that the trace has reached */
   int64_t unit;     /* bytes of an element of the view */
-  bool has_holes;   /* the view: positions count the bytes that it shows */
+  bool has_holes;   /* of the view: positions count only its visible bytes */
   struct file* next;
 };
 
 static struct file* files;
-/* Where the call at hand begins, in elements of the view, or -1. */
+/* Start of the current call in elements of the view, or -1. */
 static MPI_Offset first_element;
 static bool has_offset;
 
@@ -356,7 +356,7 @@ int64_t tisim_number_of_file(MPI_File file) {
 }
 
 static const struct {
-  enum tisim_word alone; /* what a rank alone does instead, for which POSIX has words */
+  enum tisim_word alone; /* action of a single rank instead, if POSIX has one */
   bool is_collective;
 } traits[] = {
 #define TRAITS(name, roles, alone, is_collective) {TISIM_##alone, is_collective},
@@ -364,7 +364,7 @@ static const struct {
 #undef TRAITS
 };
 
-/* `request`: the number of the one that the call makes, -1: none. */
+/* `request`: number of the request that the call creates, -1 if none. */
 static void write_posted(enum tisim_word word, const struct file* file, const int64_t* numbers,
                          size_t count, int64_t request) {
   const bool is_collective = traits[word].is_collective && !file->is_self;
@@ -380,7 +380,7 @@ static void write_call(enum tisim_word word, const struct file* file, const int6
   write_posted(word, file, numbers, count, -1);
 }
 
-/* The length that all ranks find before one of them can write; -1: the file is new. */
+/* Returns the size that all ranks find before one of them can write; -1 for a new file. */
 static int64_t common_size(MPI_Comm comm, MPI_File file) {
   MPI_Offset size = 0;
   PMPI_File_get_size(file, &size);
@@ -390,7 +390,7 @@ static int64_t common_size(MPI_Comm comm, MPI_File file) {
   return least == 0 ? -1 : (int64_t)least;
 }
 
-/* MPI libraries name a file system before the file: `ufs:out`. */
+/* MPI libraries accept a file system before the file name: `ufs:out`. */
 static const char* without_file_system(const char* name) {
   const char* const colon = strchr(name, ':');
   const size_t letters = strspn(name, "abcdefghijklmnopqrstuvwxyz");
@@ -460,8 +460,8 @@ static int64_t bytes_of(MPI_Count count, MPI_Datatype type, const MPI_Status* st
   return bytes;
 }
 
-/* Where in the file a part of so many bytes lies: so that it ends where it does, though a view may
- * leave holes in it. */
+/* Returns the offset of a transfer of `bytes` bytes, so that its end is exact even if a view leaves
+ * holes in it. */
 static int64_t place_of(const struct file* file, int64_t bytes) {
   if (file->has_holes) return first_element * file->unit;
   MPI_Offset begin = 0;
