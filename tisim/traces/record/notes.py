@@ -1,4 +1,4 @@
-"""Notes of a recording's ranks beside the trace, because they differ in every run."""
+"""Notes of a recording's ranks, stored outside the trace because they differ in every run."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 
 @dataclass
 class Uncounted:
-    """How much of a program that counts itself is code that does not."""
+    """The share of code that does not count itself in a program that does."""
 
-    #: Its share of the processor time between calls of MPI, of all ranks.
+    #: Its share of the processor time between MPI calls, over all ranks.
     share: float = 0.0
-    #: The share of each library, the largest first.
+    #: The share of each library, largest first.
     libraries: dict[str, float] = field(default_factory=dict)
 
 
@@ -22,22 +22,22 @@ class Notes:
     """The notes of the ranks of a recording."""
 
     uncounted: Uncounted = field(default_factory=Uncounted)
-    #: The rounds of polling, which are in no volume, and what all of them amount to.
+    #: Number of polling rounds and their total volume, which are not in the trace.
     polls: int = 0
     polled: int = 0
-    #: What an empty computation counts, the mean over ranks, by counter. It is in no volume.
+    #: Count of an empty computation, mean over ranks, by counter; not in the trace's volumes.
     empty: dict[str, float] = field(default_factory=dict)
-    #: Seconds in ``MPI_Init``, seconds in which a rank could have run and had no processor, and
-    #: pages that it used first; means over the ranks. Not known of ranks without MPI_Finalize.
+    #: Seconds in ``MPI_Init``, seconds in which a rank was runnable without a processor, and page
+    #: faults; means over the ranks. Unknown for ranks without MPI_Finalize.
     init: float = 0.0
     waited: float = 0.0
     faults: float = 0.0
-    #: Bytes that a rank's memory has grown by after ``MPI_Init``, at most; the mean over ranks.
+    #: Maximum growth of a rank's memory after ``MPI_Init``, in bytes; mean over ranks.
     memory: float = 0.0
 
 
 def take_notes(directory: Path) -> Notes:
-    """Sum up the notes in the directory of the parts, and remove them."""
+    """Sum the notes in the directory of the parts, and remove them."""
     numbers: Counter[str] = Counter()
     libraries: Counter[str] = Counter()
     empty: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""The files that ranks of a recorded program have written: a part of the trace for each."""
+"""The files written by the ranks of a recorded program: one part of the trace each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tisim.traces.recorded import (
 )
 from tisim.traces.samples import Samples
 
-# The suffix of parts in text, which a recorder writes that could not load ``libtisim_trace``.
+# Bytes examined at both ends of text parts, which recorders without ``libtisim_trace`` write.
 _HEADER_SIZE = 1 << 16
 _TAIL_SIZE = 1 << 16
 
@@ -34,20 +34,20 @@ class Recording:
     counter: str
     #: The MPI library that the program used.
     library: str
-    #: The ranks that have left no part, or never reached ``MPI_Finalize``.
+    #: The ranks without a part, or without ``MPI_Finalize``.
     incomplete: list[int] = field(default_factory=list)
-    #: The calls that a trace cannot express, by function.
+    #: Calls that a trace cannot express, by function.
     unsupported: Counter[str] = field(default_factory=Counter)
-    #: The largest share of a rank's time, in percent, in which it waited for an accelerator.
+    #: Maximum share of a rank's time spent waiting for an accelerator, in percent.
     accelerators: int = 0
-    #: The call paths of computations, if they were sampled.
+    #: The call paths of computations, if sampled.
     samples: Samples | None = None
-    #: The names of the counters beside that of computations, with commas between them.
+    #: The names of additional counters, separated by commas.
     further_counters: str = ""
 
 
 def has_parts(directory: Path) -> bool:
-    """True if ranks have left parts in a directory."""
+    """Return whether ranks have left parts in a directory."""
     if files_of_ranks(directory, ".part"):
         return True
     return _are_recorded(files_of_ranks(directory, ".txt"))
@@ -55,10 +55,10 @@ def has_parts(directory: Path) -> bool:
 
 def pack_parts(parts: str | os.PathLike[str], output: str | os.PathLike[str]) -> Recording | None:
     """Write a packed trace from the parts that ranks have left in a directory
-    (``TISIM_RECORD_DIRECTORY``), complete or not; None when it has no parts.
+    (``TISIM_RECORD_DIRECTORY``), complete or not; return None if it has no parts.
 
-    Ranks that have left no part do nothing in the trace, and a comment names them. Raises
-    InputError when a part or the output cannot be read or written.
+    Ranks without a part do nothing in the trace, and a comment names them. Raises InputError when a
+    part or the output cannot be read or written.
     """
     check_writable(output)
     directory = Path(parts)
@@ -75,15 +75,15 @@ def pack_parts(parts: str | os.PathLike[str], output: str | os.PathLike[str]) ->
 
 
 def add_samples_of(recording: Recording, directory: Path, trace: Path) -> None:
-    """Write what ranks have sampled into their trace, if they have. Raises InputError when the
-    trace cannot be written.
+    """Add the samples of the ranks, if any, to their trace. Raises InputError when the trace cannot
+    be written.
     """
     before = {0: len(_first_lines(recording))}
     recording.samples = add_recorded_samples(directory, trace, before)
 
 
 def recording_of_trace(trace: Path) -> Recording:
-    """Description of the run of a recorded trace, whose ranks have merged their parts themselves.
+    """Describe the run of a recorded trace whose ranks have merged their parts themselves.
 
     Raises InputError when the file is not a packed trace.
     """
@@ -109,7 +109,7 @@ def _pack_compressed(paths: list[Path], output: Path) -> Recording:
 
 
 def _are_recorded(texts: dict[int, Path]) -> bool:
-    """True if files of text are parts; they are empty where ranks agreed not to record."""
+    """Return whether text files are parts; they are empty if the ranks agreed not to record."""
     return bool(texts) and _recording_of(_header(next(iter(texts.values())))).ranks > 0
 
 
@@ -154,19 +154,19 @@ def _add_notes(recording: Recording, lines: Iterable[str]) -> None:
 
 
 def _first_lines(recording: Recording) -> list[str]:
-    """Actions that no replay knows, at the very beginning: the trace is refused at once."""
+    """Return unknown actions for the very beginning: a replay refuses the trace at once."""
     return [f"unsupported {name} {calls}" for name, calls in sorted(recording.unsupported.items())]
 
 
 def _comments(recording: Recording) -> list[str]:
-    """The lines that a trace of texts begins with."""
+    """Return the first lines of a trace of texts."""
     ranks = ", ".join(map(str, recording.incomplete))
     incomplete = [f"# incomplete: ranks {ranks}"] if recording.incomplete else []
     return incomplete + [f"0 {line}" for line in _first_lines(recording)]
 
 
 def _tail_of(path: Path) -> list[str]:
-    """The last lines of a part; half a line at its end, and zeros, are cut off the file."""
+    """Return the last lines of a part; truncates a partial line or zeros at the end of the file."""
     with path.open("r+b") as file:
         size = file.seek(0, 2)
         while True:
@@ -184,10 +184,10 @@ def _tail_of(path: Path) -> list[str]:
 def _prepare_texts(
     directory: Path, parts: dict[int, Path], ranks: int, first_lines: list[str]
 ) -> None:
-    """Make the parts a trace.
+    """Turn the parts into a trace.
 
-    Ranks without a part get an empty one, and the first part begins with lines that say what the
-    trace lacks.
+    Ranks without a part get an empty one, and lines at the beginning of the first part name the
+    omissions of the trace.
     """
     for rank in {*range(ranks)} - parts.keys():
         parts[rank] = directory / f"rank-{rank}.txt"
@@ -200,7 +200,7 @@ def _prepare_texts(
         start = source.readline()
         if start and not start.startswith(b"# version"):
             changed.unlink()
-            return  # it has been said before
+            return  # added before
         source.seek(0)
         target.write("".join(f"{line}\n" for line in first_lines).encode())
         while block := source.read(1 << 20):

@@ -1,4 +1,4 @@
-"""The wrappers of POSIX functions, written from the table ``posix.txt``."""
+"""The wrappers of POSIX functions, generated from the table ``posix.txt``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _HEADER = """\
 
 @dataclass(frozen=True)
 class _PosixFunction:
-    """A function and what the recorder does around it; the fields are the words of the table."""
+    """A function and the recorder's actions around it; the fields are the words of the table."""
 
     result: str
     name: str
@@ -50,7 +50,7 @@ class _PosixFunction:
 
 
 def posix_wrappers() -> str:
-    """A source in C that defines each function and performs the one that it hides."""
+    """Return a C source that defines each function and calls the one that it hides."""
     text = files("tisim.traces.record").joinpath("posix.txt").read_text(encoding="utf-8")
     functions = [_function(entry) for entry in table_entries(text)]
     wrappers = (
@@ -104,7 +104,7 @@ def _wrapper(function: _PosixFunction, name: str) -> str:
     constant = f"{result}const result" if is_pointer else f"const {result}result"
     condition = f"({words['if']}) && " if "if" in words else ""
     lines = [
-        # A name of its own: headers may declare the function otherwise, or rename it.
+        # A separate name: headers may declare the function differently, or rename it.
         f'EXPORTED {result}tisim_posix_{name}({parameters}) __asm__("{name}");',
         f"{result}tisim_posix_{name}({parameters}) {{",
         f"  static {result}(*real)({', '.join(types)});",

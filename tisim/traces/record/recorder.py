@@ -1,4 +1,4 @@
-"""Recording a program: compile the recorder, run the program, pack what its ranks wrote."""
+"""Recording of a program: compile the recorder, run the program, pack its ranks' output."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from tisim.traces.record.source import Variant, compiled_recorder, installed
 from tisim.traces.record.table import read_table
 from tisim.traces.record.timeline import RecordedTimeline, check_timeline, write_timeline
 
-# Where the counts of QEMU's plug-in lie while a program runs: memory.
+# Directory in memory for the counts of QEMU's plug-in while a program runs.
 _COUNTS = "/dev/shm"
-# Names of MPI's profiling interface in a program's table of symbols: of C, and of Fortran.
+# Names of MPI's profiling interface in a program's symbol table, for C and for Fortran.
 _PROFILING = re.compile(rb"\0P(MPI_\w+)(?=\0)|\0p(mpi_\w+?)_(?:f08_|f08ts_)?(?=\0)")
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """A program's run that was recorded."""
+    """A recorded run of a program."""
 
     output: Path
     status: int
     recording: Recording
-    #: Why the counter was chosen, if it was.
+    #: Why the counter was chosen; empty if it was requested.
     reason: str
     #: Polling; with the counter `register`, the share of the program that does not count.
     notes: Notes
-    #: The timeline, if one was asked for.
+    #: The timeline, if requested.
     timeline: RecordedTimeline | None = None
-    #: The functions that the program performs by their `PMPI_` names, which no recorder sees.
+    #: Functions that the program calls by their `PMPI_` names, which bypass the recorder.
     unseen: tuple[str, ...] = ()
 
 
@@ -53,9 +53,9 @@ def record(
     *,
     compiler: str | None = None,
 ) -> Recorded:
-    """Run an MPI program and write its time-independent trace. ``$MPICC`` or ``mpicc`` is the
-    compiler by default. Raises InputError when the program cannot be recorded, or when no rank has
-    called ``MPI_Init``.
+    """Run an MPI program and write its time-independent trace. The default compiler is ``$MPICC``
+    or ``mpicc``. Raises InputError when the program cannot be recorded, or when no rank called
+    ``MPI_Init``.
     """
     settings = settings or Settings()
     output = Path(output)
@@ -86,7 +86,7 @@ def record(
         command, more = _under_qemu(command, program, parts)
         variables.update(more)
     status = run_program(command, recorder, variables)
-    notes = take_notes(parts)  # parts of text are all files of the directory
+    notes = take_notes(parts)  # text parts must be the only files in the directory
     recording = _finish(parts, merged, output)
     if recording is None:
         shutil.rmtree(parts)
@@ -110,7 +110,7 @@ def record(
 
 
 def _unseen(program: Path) -> tuple[str, ...]:
-    """The recorded functions that a program also performs by their names with a P."""
+    """Return the recorded functions that a program also calls by their names with a P."""
     recorded = {function.name.lower(): f"P{function.name}" for function in read_table()}
     names = {
         (in_c or in_fortran).decode().lower()
@@ -120,7 +120,7 @@ def _unseen(program: Path) -> tuple[str, ...]:
 
 
 def _room_for_parts(settings: Settings, parts: Path) -> dict[str, str]:
-    """Where ranks write: beside the trace, or on their hosts, where notes would stay."""
+    """Choose the ranks' output directory: next to the trace, or on their hosts, without notes."""
     if settings.gather is None:
         return {"TISIM_RECORD_DIRECTORY": str(parts), "TISIM_RECORD_NOTES": "1"}
     own = Path(settings.gather).absolute() / parts.name
@@ -128,7 +128,7 @@ def _room_for_parts(settings: Settings, parts: Path) -> dict[str, str]:
 
 
 def _check(command: Sequence[str], output: Path, settings: Settings) -> None:
-    """Refuse what cannot end well before anything is started."""
+    """Refuse invalid arguments before anything is started."""
     if not command:
         raise InputError("there is no program to record: tisim record -o FILE -- mpirun ...")
     if shutil.which(command[0]) is None:
@@ -141,16 +141,16 @@ def _check(command: Sequence[str], output: Path, settings: Settings) -> None:
 def _under_qemu(
     command: Sequence[str], program: Path | None, parts: Path
 ) -> tuple[list[str], dict[str, str]]:
-    """The command with QEMU before each program, and the variables that this needs."""
+    """Return the command with QEMU before each program, and the required variables."""
     prefix = f"{_COUNTS}/{parts.name}"
     counts_itself = program is not None and is_counting(program)
     words = emulated(command, emulating_command(prefix, counts_itself=counts_itself))
-    # The first call of each function would count the search for it.
+    # With lazy binding, the first call of each function would count its symbol lookup.
     return words, {"TISIM_RECORD_QEMU": prefix, "LD_BIND_NOW": "1"}
 
 
 def _finish(parts: Path, merged: Path, output: Path) -> Recording | None:
-    """Put the trace where it belongs; None if nothing was recorded."""
+    """Move the trace to its destination; return None if nothing was recorded."""
     if not merged.is_file():
         return pack_parts(parts, output)
     recording = recording_of_trace(merged)

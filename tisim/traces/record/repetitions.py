@@ -1,4 +1,4 @@
-"""Recording a program several times, to see how much its counters differ from run to run."""
+"""Repeated recording of a program, to measure how its counters vary from run to run."""
 
 from __future__ import annotations
 
@@ -18,16 +18,15 @@ from tisim.traces.trace import Trace
 
 @dataclass(frozen=True)
 class Repeated:
-    """The runs of a program that was recorded several times."""
+    """The runs of a repeatedly recorded program."""
 
-    #: The run whose trace was kept: the one whose sum of volumes is the median, or the one that
-    #: failed.
+    #: The run whose trace was kept: the one with the median sum of volumes, or the one that failed.
     kept: Recorded
-    #: Which run that is, from 1.
+    #: The number of that run, from 1.
     number: int
-    #: How many there were: fewer than asked for, if one failed.
+    #: Number of runs: fewer than requested if one failed.
     runs: int
-    #: How much what the counters have counted differs between the runs; empty if one failed.
+    #: Variation of the counters between the runs; empty if one failed.
     spreads: tuple[Spread, ...]
 
 
@@ -41,9 +40,8 @@ def record_repeatedly(
 ) -> Repeated:
     """Record a program several times, and keep the trace of one run.
 
-    No more runs are made after one that fails. Raises InputError when the program cannot be
-    recorded, when no rank has called ``MPI_Init``, or when a timeline is asked for, which is that
-    of one run.
+    Stops after a failed run. Raises InputError when the program cannot be recorded, when no rank
+    called ``MPI_Init``, or when a timeline is requested, which would be that of one run.
     """
     if settings is not None and settings.timeline is not None:
         raise InputError(

@@ -1,4 +1,4 @@
-"""Samples of ranks while they ran: files beside the parts of the trace."""
+"""Samples taken in running ranks: files next to the parts of the trace."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tisim.traces.samples import RankSamples, Samples, add_samples
 def add_recorded_samples(
     directory: Path, trace: Path, calls_before: Mapping[int, int]
 ) -> Samples | None:
-    """Write what `read_recorded_samples` finds into the trace. Raises InputError when the trace
+    """Write the result of `read_recorded_samples` into the trace. Raises InputError when the trace
     cannot be written.
     """
     samples = read_recorded_samples(directory, calls_before)
@@ -25,8 +25,8 @@ def add_recorded_samples(
 
 
 def read_recorded_samples(directory: Path, calls_before: Mapping[int, int]) -> Samples | None:
-    """The samples of all ranks in the directory of the parts, with one tree of call paths; None
-    when no rank was sampled. By rank, `calls_before` counts the lines before the first call.
+    """Return the samples of all ranks in the directory of the parts, with one tree of call paths;
+    None if no rank was sampled. By rank, `calls_before` counts the lines before the first call.
     """
     paths = files_of_ranks(directory, ".samples")
     if not paths:
@@ -41,7 +41,7 @@ def read_recorded_samples(directory: Path, calls_before: Mapping[int, int]) -> S
 def _read(
     path: Path, samples: Samples, known: dict[tuple[int, str], int], calls_before: int
 ) -> RankSamples:
-    """One rank's; a program that was killed may have left half a line, without a newline."""
+    """Read one rank's samples; a killed program may have left a partial line without a newline."""
     found = RankSamples()
     numbers = [0]  # of the rank's nodes, in the tree of all
     for line in path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]:

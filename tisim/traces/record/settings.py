@@ -1,4 +1,4 @@
-"""The user's settings of a recording, and how the recorder is told."""
+"""The user's settings of a recording, and their form for the recorder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from tisim.errors import InputError
 
 Io: TypeAlias = Literal["none", "mpi", "posix", "both"]
-# Bytes of memory that recording may take of a rank, at most and at least.
+# Maximum and minimum memory for recording one rank, in bytes.
 _MOST_MEMORY = 64 << 20
 _LEAST_MEMORY = 64 << 10
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
@@ -19,44 +19,44 @@ _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 @dataclass(frozen=True)
 class Settings:
     """Options of a recording. Raises InputError when two of them exclude each other, the ranks are
-    not a list such as ``"0-3,7"``, or a number is out of its range.
+    not a list such as ``"0-3,7"``, or a number is out of range.
     """
 
-    #: The counter of computations, one of `tisim.traces.record.counters.COUNTERS`; then,
-    #: with commas, what is counted beside it (`tisim.traces.record.counters.choose_counters`).
+    #: The counter of computations, one of `tisim.traces.record.counters.COUNTERS`, followed by
+    #: comma-separated additional counters (`tisim.traces.record.counters.choose_counters`).
     counter: str = "auto"
     #: For the counters `time` and `elapsed`: units per second.
     reference_speed: float = 1e9
-    #: For these: the first computation of a rank has the time of MPI_Init, too.
+    #: For these: whether the first computation of a rank includes the time of MPI_Init.
     with_init: bool = False
     failed_tests: bool = False
-    #: Computation between two failed tests of the same requests is polling, and in no volume, if it
-    #: is at most so long (in units of the counter); 0: nothing is polling.
+    #: Computation between two failed tests of the same requests is polling, and not in any volume,
+    #: if it is at most this long (in units of the counter); 0 disables this.
     longest_poll: int = 1000
-    #: True if processes that the program spawns are ranks of the trace.
+    #: True if processes spawned by the program are ranks of the trace.
     spawned: bool = False
-    #: True if calls say where in the program they are made.
+    #: True if calls include their location in the program.
     call_sites: bool = False
-    #: True if calls have all arguments of their MPI functions.
+    #: True if calls include all arguments of their MPI functions.
     arguments: bool = False
     sample: bool = False
-    #: True if calls say how long they took.
+    #: True if calls include their duration.
     times: bool = False
-    #: Where to write when each call began and ended, ``.csv``, ``.parquet`` or ``.tir``; needs
+    #: File for the begin and end of each call, ``.csv``, ``.parquet`` or ``.tir``; needs
     #: `times`.
     timeline: str | os.PathLike[str] | None = None
-    #: Recorded file accesses: the calls of MPI-IO (``mpi``); those of POSIX and of C's standard
-    #: I/O, also those by which MPI-IO works (``posix``); both, but of MPI-IO only its own calls
-    #: (``both``); or ``none``.
+    #: Recorded file accesses: MPI-IO calls (``mpi``); calls of POSIX and of C's standard I/O,
+    #: including those made by MPI-IO (``posix``); both, with the POSIX calls made by MPI-IO beneath
+    #: its own (``both``); or ``none``.
     io: Io = "none"
-    #: The directory on each host for its parts, which the ranks send to rank 0; None: one that all
-    #: hosts share.
+    #: A directory on each host for its parts, which the ranks send to rank 0; None for one shared
+    #: by all hosts.
     gather: str | None = None
-    #: The ranks that are recorded, ``"0-3,7"``; None: all.
+    #: The recorded ranks, ``"0-3,7"``; None for all.
     ranks: str | None = None
-    #: Bytes that recording may take of each rank; None: the default of the trace library, 1 MiB.
+    #: Memory for recording each rank, in bytes; None for the trace library's default, 1 MiB.
     memory: int | None = None
-    #: Bytes that all parts may take; None: any number.
+    #: Maximum total size of the parts in bytes; None for no limit.
     max_size: int | None = None
 
     def __post_init__(self) -> None:
@@ -82,7 +82,7 @@ class Settings:
             raise InputError(f"parts of {self.max_size:,} bytes cannot be recorded")
 
     def variables(self) -> dict[str, str]:
-        """The environment that tells the recorder, but for the counters."""
+        """Return the environment variables for the recorder, except those for counters."""
         asked = {
             "TISIM_RECORD_INIT": self.with_init,
             "TISIM_RECORD_TIMES": self.times,

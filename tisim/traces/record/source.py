@@ -1,5 +1,5 @@
-"""The recorder as something to compile: the files in C of this package, those written from the
-tables, and where what was compiled is kept.
+"""The recorder as source code: the C files of this package, those generated from the tables, and
+the location of compiled versions.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _OPTIONS = (
     *("-std=c11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-fvisibility=hidden"),
     "-ftls-model=initial-exec",
 )
-# Programs compiled by `tisim cc` count in this register, which the recorder leaves alone.
+# Programs compiled by `tisim cc` count in this register, which the recorder must not change.
 _RESERVED = ("-ffixed-r15",)
 _LINK_OPTIONS = ("-shared", "-pthread", "-ldl")
-# Left out unless files are recorded in the words of POSIX.
+# Left out unless files are recorded as POSIX calls.
 _POSIX = ("posix.c", "posix.h")
 _README = """\
 The recorder of tisim, for machines without Python.
@@ -74,23 +74,23 @@ TISIM_RECORD_MAX_SIZE  bytes that the parts of all ranks may take
 class Variant:
     """The parts of the recorder that not every recording needs."""
 
-    #: Files are recorded in the words of POSIX.
+    #: Files are recorded as POSIX calls.
     posix: bool = False
-    #: Calls say which functions of I/O libraries make them.
+    #: Calls include the functions of I/O libraries that make them.
     layers: bool = False
-    #: Calls say in which block of memory a buffer is, and what functions are given that a trace has
-    #: no line of.
+    #: Calls include the memory block of a buffer; functions without a line in the trace are
+    #: recorded with their arguments.
     arguments: bool = False
 
     @classmethod
     def of(cls, io: str, *, arguments: bool) -> Variant:
-        """That for the recorded file accesses (``Settings.io``)."""
+        """Return the variant for the recorded file accesses (``Settings.io``)."""
         return cls(posix=io in ("posix", "both"), layers=io != "none", arguments=arguments)
 
 
 def compiled_recorder(library: MpiLibrary, variant: Variant = Variant()) -> Path:
-    """The recorder's shared library for an MPI library, compiled on first use. It is kept in
-    ``tisim/record`` of the user's cache. Raises InputError when it cannot be compiled or kept.
+    """Return the recorder's shared library for an MPI library, compiled on first use and kept in
+    ``tisim/record`` of the user's cache. Raises InputError when it cannot be compiled or stored.
     """
     return mpi.compiled(_recorder_code(variant), library, cache_directory())
 
@@ -103,13 +103,13 @@ def write_source(directory: Path, variant: Variant) -> None:
 
 
 def cache_directory() -> Path:
-    """Where compiled recorders are kept: ``tisim/record`` in the user's cache."""
+    """Return the directory of compiled recorders: ``tisim/record`` in the user's cache."""
     return mpi.cache_directory("record")
 
 
 def installed(name: str) -> Path:
-    """``libtisim_trace.so``, which compresses traces inside recorded programs, or its header.
-    Raises InputError when this installation has none.
+    """Return the path of ``libtisim_trace.so``, which compresses traces inside recorded programs,
+    or of its header. Raises InputError when this installation lacks it.
     """
     path = TRACE_LIBRARY / name
     if not path.is_file():
@@ -129,8 +129,8 @@ def _recorder_code(variant: Variant) -> SourceCode:
 
 
 def recorder_source(variant: Variant = Variant()) -> dict[str, str]:
-    """The text of each file, by name. Raises InputError when this installation has no trace
-    library, whose header is one of them.
+    """Return the text of each file, by name. Raises InputError when this installation lacks the
+    trace library, whose header is one of them.
     """
     left_out = {
         *(() if variant.posix else _POSIX),
@@ -168,7 +168,7 @@ _WORDS_HEADER = """\
  * before it says. What a rank does on a file that it has opened alone; whether a call of MPI-IO is
  * of all ranks that have opened the file. */
 """
-# Arguments of a usage that the recorder does not write.
+# Arguments in a usage text that the recorder does not write.
 _NOT_WRITTEN = {"displacements", "threads=N", "sum=S"}
 _RANKS = {"src", "dst", "root"}
 _LIST = re.compile(r"(to|from)0\.\.\w+-1")
@@ -184,7 +184,7 @@ _OF_ONE = re.compile(r"file_(?:(?:read|write)(?:_at|_shared)?|i(?:read|write)\w*
 
 
 def _words_header() -> str:
-    """The header ``words.h``: each action with the roles of its arguments."""
+    """Return the header ``words.h``: each action with the roles of its arguments."""
     words = [
         f'  WORD({name}, "{_roles(usage)}", {_alone(name)}, '
         f"{int(name.startswith('file_') and not _OF_ONE.fullmatch(name))})"

@@ -1,5 +1,5 @@
-"""The tables of MPI functions that the recorder wraps, parsed: ``functions.txt`` and, of those that
-a trace has no line of, ``unwritten.txt``.
+"""Parser of the tables of MPI functions that the recorder wraps: ``functions.txt`` and, for those
+without a line in the trace, ``unwritten.txt``.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from importlib.resources import files
 
 _PROTOTYPE = re.compile(r"(?:(\w+) )?(MPI_\w+)\((.*)\)")
 _PARAMETER = re.compile(r"(const )?(\w+) (\**)(\w+)((?:\[\])?)")
-# Names with another type where counts are large.
+# Names of parameters whose type changes in variants with large counts.
 _COUNT = re.compile(r"(?:send|recv|origin_|result_|target_)?counts?")
 _DISPLACEMENT = re.compile(r"[sr]?displs|disp_unit")
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a prototype in C."""
+    """A parameter of a C prototype."""
 
     #: Its type without ``const``, asterisks and brackets: ``int``, ``MPI_Comm``, ``void``.
     type: str
     name: str
-    #: How often it is dereferenced: 0 for a value, 1 for a pointer or an array.
+    #: Levels of indirection: 0 for a value, 1 for a pointer or an array.
     depth: int
     #: True if it is declared with brackets.
     is_array: bool
@@ -32,7 +32,7 @@ class Parameter:
 
     @property
     def declaration(self) -> str:
-        """The parameter as C declares it."""
+        """Its C declaration."""
         const = "const " if self.is_const else ""
         stars = "*" * (self.depth - self.is_array)
         return f"{const}{self.type} {stars}{self.name}{'[]' if self.is_array else ''}"
@@ -40,7 +40,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Statuses:
-    """Statuses that the recorder may need: the parameter, how many there are, and when."""
+    """Statuses that the recorder may need: the parameter, their number, and the condition."""
 
     name: str
     count: str
@@ -49,30 +49,30 @@ class Statuses:
 
 @dataclass(frozen=True)
 class Function:
-    """A function of MPI, and what the recorder does around it."""
+    """An MPI function, and the recorder's actions around it."""
 
     #: ``MPI_Send``.
     name: str
     parameters: tuple[Parameter, ...]
-    #: Statements in C; empty for nothing.
+    #: C statements; empty for none.
     before: str = ""
     after: str = ""
     #: The statuses that the statements may need.
     statuses: Statuses | None = None
     #: True if a trace cannot express the function.
     is_counted: bool = False
-    #: The version of MPI that has it first, if that is newer than 3.1: ``4``.
+    #: The first version of MPI that has it, if newer than 3.1: ``4``.
     since: str = ""
-    #: True if its counts are large; some libraries have all of MPI 4.0 but such functions.
+    #: True if its counts are large; some libraries have all of MPI 4.0 except such functions.
     has_large_counts: bool = False
-    #: True if a trace has no line of it.
+    #: True if it has no line in a trace.
     is_unwritten: bool = False
-    #: The type of what it returns.
+    #: Its return type.
     returns: str = "int"
 
 
 def read_unwritten() -> list[Function]:
-    """The functions that a trace has no line of."""
+    """Return the functions without a line in a trace."""
     return [
         replace(function, is_unwritten=True, has_large_counts=bool(function.name.endswith("_c")))
         for function in _listed("unwritten.txt")
@@ -80,7 +80,7 @@ def read_unwritten() -> list[Function]:
 
 
 def read_table() -> list[Function]:
-    """Every function of the table, and the variants of them that are not listed."""
+    """Return every function of the table, and their unlisted variants."""
     functions = _listed("functions.txt")
     return [*functions, *(large for f in functions if (large := _with_large_counts(f)) is not None)]
 
@@ -91,7 +91,7 @@ def _listed(name: str) -> list[Function]:
 
 
 def table_entries(text: str) -> Iterator[list[str]]:
-    """The lines of each entry: a prototype, then its indented lines; long lines joined."""
+    """Yield the lines of each entry: a prototype, then its indented lines; long lines joined."""
     entry: list[str] = []
     for line in text.splitlines():
         if line.startswith("#") or not line.strip():
@@ -150,7 +150,7 @@ def _nonblocking(function: Function) -> Function:
 
 
 def _persistent(function: Function) -> Function:
-    """The persistent collective: each start of it is the non-blocking one."""
+    """Return the persistent collective: each of its starts is the non-blocking one."""
     more = map(_parameter, ("MPI_Info info", "MPI_Request *request"))
     return Function(
         f"{function.name}_init",
@@ -161,7 +161,7 @@ def _persistent(function: Function) -> Function:
 
 
 def _posted(function: Function, *, is_persistent: bool) -> str:
-    """The recorder's code after a collective that makes a request."""
+    """Return the recorder's code after a collective that creates a request."""
     kind = "true" if is_persistent else "false"
     word = re.sub(r".*?TISIM_(\w+).*", r"TISIM_i\1", function.after)
     posted = f"&(struct tisim_posted){{{word}, *request, at(request), {kind}}}"
@@ -169,9 +169,9 @@ def _posted(function: Function, *, is_persistent: bool) -> str:
 
 
 def _with_large_counts(function: Function) -> Function | None:
-    """The variant with large counts, recorded the same way; None if there is none.
+    """Return the variant with large counts, recorded the same way; None if there is none.
 
-    Partitioned communication has only one kind.
+    Partitioned communication has only one variant.
     """
     parameters = tuple(map(_with_large_count, function.parameters))
     kinds = {parameter.type for parameter in function.parameters}

@@ -1,4 +1,4 @@
-"""When each call of a recorded run began and ended, on one clock."""
+"""The begin and end of each call of a recorded run, on one clock."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 
 _CLOCK = re.compile(rb"# clock (\d+) (-?\d+) (\d+)\n")
 _SUFFIXES = (".csv", ".parquet", SUFFIX)
-# Calls that stand in no line, such as a test that failed, between two that do.
+# Maximum number of calls without a line, such as failed tests, between two with lines.
 _MOST_SKIPPED = 100_000
 
 
 @dataclass(frozen=True)
 class RecordedTimeline:
-    """A timeline that was written."""
+    """A written timeline."""
 
     path: Path
-    #: The calls in it, of all ranks.
+    #: Number of its calls, over all ranks.
     calls: int
-    #: The most that the clocks of two hosts may differ by in it, in seconds; 0 on one host.
+    #: Maximum error between the clocks of two hosts, in seconds; 0 on one host.
     clock_error: float
 
 
 def check_timeline(path: str | os.PathLike[str]) -> Path:
-    """Refuse a file that no timeline can be written to. Raises InputError when its suffix names no
-    format, and ModuleNotFoundError when pandas, or for Parquet pyarrow, is missing.
+    """Refuse a file to which no timeline can be written. Raises InputError for an unknown suffix,
+    and ModuleNotFoundError when pandas, or for Parquet pyarrow, is missing.
     """
     target = Path(path)
     if target.suffix not in _SUFFIXES:
@@ -57,12 +57,12 @@ def check_timeline(path: str | os.PathLike[str]) -> Path:
 def write_timeline(
     parts: Path, path: str | os.PathLike[str], trace: str | os.PathLike[str] | None = None
 ) -> RecordedTimeline:
-    """Write the timeline of a run from what its ranks have written.
+    """Write the timeline of a run from its ranks' files.
 
     The columns of a table are ``rank``, ``function`` (of MPI), ``begin`` and ``end``, in seconds
-    since the first call began. A run file has messages and wait states too. Clocks of other hosts
-    than rank 0's are shifted, by what was measured when the program began and when it ended, and in
-    between linearly. A run file needs the trace of the same run. The parts are the files
+    since the start of the first call. A run file also has messages and wait states, and needs the
+    trace of the same run. Clocks of hosts other than rank 0's are shifted by the offsets measured
+    at the start and the end of the program, interpolated linearly. The parts are the files
     ``rank-N.times``. Raises InputError when there are no times, or the file cannot be written.
     """
     import pandas as pd
@@ -93,14 +93,14 @@ def write_timeline(
             calls.to_csv(unfinished, index=False, float_format="%.9f")
         else:
             calls.to_parquet(unfinished, index=False)
-    # Two hosts may be wrong by this in opposite directions.
+    # The clocks of two hosts may be off by this in opposite directions.
     return RecordedTimeline(target, len(calls), 2e-9 * error)
 
 
 def _calls_of_lines(trace: Trace, calls: pd.DataFrame) -> Iterator[tuple[int, MeasuredCalls]]:
-    """The calls of each rank with the lines of the trace that came of them.
+    """Yield the calls of each rank with the lines of the trace that they produced.
 
-    A line states how long its call took, to the nanosecond: the next call that took so long is its.
+    A line gives its call's duration to the nanosecond: it belongs to the next call that long.
     """
     import numpy as np
 
@@ -119,7 +119,7 @@ def _calls_of_lines(trace: Trace, calls: pd.DataFrame) -> Iterator[tuple[int, Me
             try:
                 found = took.index(duration, place, place + _MOST_SKIPPED)
             except ValueError:
-                continue  # such as the last line, MPI_Finalize, which is not a call of the timeline
+                continue  # such as the last line, MPI_Finalize, which is not in the timeline
             lines.append(line)
             places.append(found)
             place = found + 1
@@ -127,12 +127,12 @@ def _calls_of_lines(trace: Trace, calls: pd.DataFrame) -> Iterator[tuple[int, Me
 
 
 def _aligned(file: Path) -> tuple[pd.DataFrame, float]:
-    """A rank's calls in nanoseconds of rank 0's clock, and the error of that."""
+    """Return a rank's calls in nanoseconds of rank 0's clock, and the error of this conversion."""
     import numpy as np
     import pandas as pd
 
     text = file.read_bytes()
-    text = text[: text.rfind(b"\n") + 1]  # a rank that was killed may have left half a line
+    text = text[: text.rfind(b"\n") + 1]  # a killed rank may have left a partial line
     clocks = [[*map(int, match.groups())] for match in _CLOCK.finditer(text)]
     table = pd.read_csv(
         io.BytesIO(text),

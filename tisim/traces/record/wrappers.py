@@ -1,4 +1,4 @@
-"""The wrappers of MPI's functions in C, written from the table."""
+"""The wrappers of MPI's C functions, generated from the table."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ _HEADER = """\
 
 
 def c_wrappers(functions: list[Function]) -> str:
-    """A source in C that defines each function and performs it through its ``PMPI_`` name."""
+    """Return a C source that defines each function and calls it through its ``PMPI_`` name."""
     return _HEADER + "".join(f"\n{_wrapper(function)}" for function in functions)
 
 
 def c_statement(statement: str) -> str:
-    """A statement of the table where the program is in C."""
+    """Translate a statement of the table for a C program."""
     statement = re.sub(r"\bat\((\w+)\)", r"\1", statement)
     statement = re.sub(r"\bstride\b", "sizeof(MPI_Request)", statement)
     return re.sub(r"\bfirst\b", "0", statement)
 
 
 def entering(function: Function) -> str:
-    """The condition at the beginning of a wrapper: whether its call is recorded."""
+    """Return the condition at the start of a wrapper: whether its call is recorded."""
     enter = "tisim_enter_unwritten" if function.is_unwritten else "tisim_enter"
     return f"{enter}_mpi_io" if function.name.startswith("MPI_File_") else enter
 
 
 def frees(function: Function) -> bool:
-    """True if what a parameter names is no more after the call."""
+    """Return whether the call frees the object that a parameter names."""
     return re.search(r"_(free|free_keyval|close|disconnect)$", function.name) is not None
 
 
 def around_mpi_io(function: Function, performed: list[str]) -> list[str]:
-    """What performs a call, with what the recorder does before and after one of MPI-IO."""
+    """Return the code that performs a call, with the recorder's hooks around MPI-IO calls."""
     if function.is_unwritten or not function.name.startswith("MPI_File_"):
         return performed
     return ["  tisim_begin_mpi_io();", *performed, "  tisim_end_mpi_io();"]
@@ -56,7 +56,7 @@ def _wrapper(function: Function) -> str:
     arguments = _arguments(function.parameters)
     lines, wrapper, performed = [], name, f"P{name}"
     if function.is_unwritten:
-        # Names of its own: mpi.h may declare them with other const, as macros, or not at all.
+        # Separate names: mpi.h may declare them with other const, as macros, or not at all.
         wrapper, performed = f"wrapper_of_{name}", f"performed_{name}"
         lines = [
             f'EXPORTED {returns} {wrapper}({parameters}) __asm__("{name}");',
@@ -100,7 +100,7 @@ def _wrapper(function: Function) -> str:
 
 
 def _described(function: Function) -> list[str]:
-    """Statements that tell the recorder the values of all parameters (`library/arguments.c`)."""
+    """Return statements that describe all parameters to the recorder (`library/arguments.c`)."""
     letters = "".join(f"{letter_of(function, one)}{one.name}," for one in function.parameters)
     values = ", ".join(f"&{one.name}" for one in function.parameters) or "NULL"
     return [
@@ -109,15 +109,15 @@ def _described(function: Function) -> list[str]:
     ]
 
 
-# By type, where the parameter is a value; where it is the address of one that is made, changed or
-# freed, the letter is a capital.
+# Letters by type for parameters passed by value; for addresses of objects that are created, changed
+# or freed, the letter is a capital.
 _VALUES = {
     "MPI_Datatype": "d", "MPI_Comm": "c", "MPI_Op": "o", "MPI_Info": "n", "MPI_Aint": "l",
     "MPI_Offset": "l", "MPI_Count": "l", "int": "i", "MPI_Group": "h", "MPI_Errhandler": "e",
     "MPI_Win": "w", "MPI_File": "f", "MPI_Request": "r",
 }  # fmt: skip
 _LARGE = ("MPI_Aint", "MPI_Offset", "MPI_Count")
-# What is left open: arrays that may be longer than what MPI gives.
+# Arrays that are left out, since they may be longer than MPI's output.
 _LEFT_OPEN = {
     ("MPI_Graph_get", "index"), ("MPI_Graph_get", "edges"),
     ("MPI_Graph_neighbors", "neighbors"),
@@ -133,9 +133,9 @@ _LEFT_OPEN = {
 
 
 def letter_of(function: Function, parameter: Parameter) -> str:
-    """The letter that stands for the kind of a parameter."""
+    """Return the letter for the kind of a parameter."""
     name, depth = parameter.name, parameter.depth
-    if function.name.startswith("MPI_Comm_spawn"):  # its root alone gives the rest
+    if function.name.startswith("MPI_Comm_spawn"):  # other arguments matter only at its root
         return {"root": "t", "comm": "c"}.get(name, "-")
     if depth > 1 or (function.name, name) in _LEFT_OPEN:
         return "-"
@@ -199,7 +199,7 @@ def _letter_of_array(function: Function, parameter: Parameter) -> str:
 
 
 def _condition(function: Function) -> str:
-    """When the MPI library has a function that is newer than version 3.1."""
+    """Return the condition under which the MPI library has a function newer than version 3.1."""
     if function.is_unwritten:
         return "HAS_LARGE_COUNTS" if function.has_large_counts else "HAS_MPI_4"
     if not function.has_large_counts:

@@ -523,7 +523,7 @@ void tisim_after_file_shared_post(enum tisim_word word, MPI_File moved, MPI_Coun
   write_posted(word, file, numbers, 2, made->number);
 }
 
-/* The library is not asked for the position: another rank may have moved it on. */
+/* Does not query the library for the position: another rank may have moved it. */
 void tisim_after_file_seek_shared(MPI_File moved, MPI_Offset offset, int from) {
   const struct file* const file = file_of(moved);
   if (file == NULL) return;
@@ -552,7 +552,7 @@ void tisim_after_file_call(enum tisim_word word, MPI_File called) {
   if (file != NULL) write_call(word, file, &file->handle, 1);
 }
 
-/* The second step of a call: to a rank alone, all was done in the first. */
+/* The second step of a split call; on a single rank the first step did everything. */
 void tisim_after_file_end(enum tisim_word word, MPI_File ended) {
   const struct file* const file = file_of(ended);
   if (file != NULL && !file->is_self) write_call(word, file, &file->handle, 1);

@@ -1,4 +1,4 @@
-/* Converting the arguments of Fortran to C. */
+/* Conversion of Fortran arguments to C. */
 #include "fortran.h"
 
 #include <dlfcn.h>
@@ -19,7 +19,7 @@ void tisim_find_hidden(void* function, const char* name) {
   memcpy(function, &symbol, sizeof symbol);
 }
 
-/* A constant of Fortran is a variable, of which only the address has a meaning. MPICH keeps the
+/* A Fortran constant is a variable of which only the address is significant. MPICH stores the
  * address in a pointer. */
 static bool is_constant(const void* address, const char* const* names, const char* pointer) {
   for (; *names != NULL; ++names) {
@@ -36,7 +36,7 @@ const void* tisim_fortran_buffer(const void* buffer, bool is_descriptor) {
   static const char* const bottom[] = {"mpi_fortran_bottom_", "mpi_fortran_bottom",
                                        "MPIR_F08_MPI_BOTTOM", NULL};
   if (is_descriptor) buffer = *(const void* const*)buffer;
-  static const void* last_ordinary; /* most programs pass few buffers, and looking up is slow */
+  static const void* last_ordinary; /* avoids slow lookups: most programs pass few buffers */
   if (buffer == last_ordinary) return buffer;
   if (is_constant(buffer, names, "MPIR_F_MPI_IN_PLACE")) return MPI_IN_PLACE;
   if (is_constant(buffer, bottom, "MPIR_F_MPI_BOTTOM")) return MPI_BOTTOM;

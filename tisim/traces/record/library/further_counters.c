@@ -1,7 +1,7 @@
-/* Reading the counters beside that of the volumes.
+/* Reading of the additional counters.
  *
- * The first one is read last before the program goes on, and first when it calls MPI: it counts
- * nothing of the reading of the others. */
+ * The first counter is read last before the program resumes, and first when it calls MPI: so it
+ * does not count the reading of the others. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,14 +23,14 @@ struct further_counter {
     uint64_t weight;
   } term[MOST_TERMS];
   uint64_t last;
-  uint64_t of_empty; /* what it counts of an empty computation */
-  uint64_t count;    /* since the last computation that was written */
+  uint64_t of_empty; /* its count of an empty computation */
+  uint64_t count;    /* since the last written computation */
   int64_t attribute;
 };
 
 static struct further_counter counters[TISIM_MOST_COUNTERS];
 static size_t counter_count;
-static uint64_t first_of_empty; /* the same of the counter of the volumes */
+static uint64_t first_of_empty; /* the same for the counter of the volumes */
 
 static uint64_t now(struct further_counter* counter) {
   if (counter->is_time) return tisim_thread_time();
@@ -41,7 +41,7 @@ static uint64_t now(struct further_counter* counter) {
   return sum;
 }
 
-/* Opens the events of TYPE:CONFIG*WEIGHT+...; NULL, or what is wrong. */
+/* Opens the events of TYPE:CONFIG*WEIGHT+...; returns NULL, or a description of the error. */
 static const char* open_events(struct further_counter* counter, const char* text) {
   while (*text != '\0') {
     char* end;
@@ -62,7 +62,7 @@ static const char* open_events(struct further_counter* counter, const char* text
   return NULL;
 }
 
-/* Adds the counter of NAME=WHAT; NULL, or what is wrong. */
+/* Adds the counter of NAME=WHAT; returns NULL, or a description of the error. */
 static const char* add(char* text) {
   char* const what = strchr(text, '=');
   if (counter_count == TISIM_MOST_COUNTERS) return "is one counter too many";

@@ -1,4 +1,4 @@
-/* Libraries above MPI-IO and POSIX: which of their functions the program is in. */
+/* Libraries above MPI-IO and POSIX: tracks which of their functions the program is in. */
 #include "layers.h"
 
 #include <dlfcn.h>
@@ -9,7 +9,7 @@
 
 #include "state.h"
 
-#define MOST_NESTED 8 /* functions inside each other that have names */
+#define MOST_NESTED 8 /* named functions nested in each other */
 #define LONGEST_PATH 1024
 #define LONGEST_NAME 512
 
@@ -17,7 +17,7 @@
 static char path[LONGEST_PATH];
 static size_t lengths[MOST_NESTED]; /* of the path before each of them */
 static int depth;
-static int64_t number = -1; /* of the path in the writer; -1: not known yet */
+static int64_t number = -1; /* of the path in the writer; -1: not yet known */
 
 bool tisim_begin_layer(const char* function, tisim_name_finder find_name, intptr_t first,
                        intptr_t second) {
@@ -46,7 +46,7 @@ int64_t tisim_layer(tisim_writer* writer) {
   return number;
 }
 
-/* A library that a module of Python has loaded is not behind this one, but among the loaded. */
+/* A library loaded by a Python module is not next in the search order, but is among the loaded. */
 struct search {
   const char* function;
   void* own;
@@ -87,7 +87,7 @@ tisim_forwarded tisim_find_layer(const char* function, tisim_forwarded own) {
   return found;
 }
 
-/* Names of what a function reads or writes. */
+/* Names of the data that a function reads or writes. */
 
 bool tisim_name_in_hdf5(intptr_t object, intptr_t unused, char* name, size_t size) {
   static intptr_t (*get_name)(int64_t, char*, size_t);

@@ -1,5 +1,5 @@
-/* Libraries above MPI-IO and POSIX, such as HDF5 and netCDF: each call that is written says which
- * of their functions makes it. */
+/* Libraries above MPI-IO and POSIX, such as HDF5 and netCDF: each written call names the function
+ * of theirs that makes it. */
 #ifndef TISIM_LAYERS_H
 #define TISIM_LAYERS_H
 
@@ -9,27 +9,27 @@
 
 #include "writer.h"
 
-/* Writes the name of what a function works on, from its first two arguments. */
+/* Writes the name of the object of a function, from its first two arguments. */
 typedef bool (*tisim_name_finder)(intptr_t first, intptr_t second, char* name, size_t size);
 bool tisim_name_in_hdf5(intptr_t object, intptr_t unused, char* name, size_t size);
 bool tisim_name_in_netcdf(intptr_t file, intptr_t variable, char* name, size_t size);
 bool tisim_name_in_pnetcdf(intptr_t file, intptr_t variable, char* name, size_t size);
 
-/* Around a function of a library. `find_name` may be NULL. Where the first is false, the second
- * does not follow. */
+/* Bracket a library function. `find_name` may be NULL. If the first returns false, the second is
+ * not called. */
 bool tisim_begin_layer(const char* function, tisim_name_finder find_name, intptr_t first,
                        intptr_t second);
 void tisim_end_layer(void);
-/* The number in the writer of the functions that the program is in; -1: in none. */
+/* Returns the writer's number of the functions that the program is in; -1 if none. */
 int64_t tisim_layer(tisim_writer* writer);
 
-/* The functions have at most ten arguments, all of them whole numbers and addresses: on x86-64 and
- * AArch64 they can be handed on without knowing which. */
+/* The functions have at most ten arguments, all integers or addresses: on x86-64 and AArch64 they
+ * can be forwarded without knowing their types. */
 #define TISIM_PARAMETERS                                                                          \
   intptr_t a, intptr_t b, intptr_t c, intptr_t d, intptr_t e, intptr_t f, intptr_t g, intptr_t h, \
       intptr_t i, intptr_t j
 typedef intptr_t (*tisim_forwarded)(TISIM_PARAMETERS);
-/* The function that the recorder hides. Ends the program where there is none. */
+/* Returns the function that the recorder hides. Ends the program if there is none. */
 tisim_forwarded tisim_find_layer(const char* function, tisim_forwarded own);
 
 #define TISIM_LAYER(name, find_name)                                      \

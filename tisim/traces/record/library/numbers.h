@@ -1,4 +1,4 @@
-/* Memory that grows, and numbers that are used again. Where there is no memory the program ends. */
+/* Growing memory, and reusable numbers. The program ends when memory is exhausted. */
 #ifndef TISIM_NUMBERS_H
 #define TISIM_NUMBERS_H
 
@@ -20,7 +20,7 @@ struct tisim_room {
   size_t size;
 };
 
-/* Room for so many bytes, with what was in it before. */
+/* Returns room for `size` bytes, with the previous contents. */
 static inline void* tisim_room(struct tisim_room* room, size_t size) {
   if (size > room->size) {
     room->size = 2 * size;
@@ -29,11 +29,11 @@ static inline void* tisim_room(struct tisim_room* room, size_t size) {
   return room->memory;
 }
 
-/* Numbers from 0 on. Those of a loop's turns are the same, since the lowest free one is taken. */
+/* Numbers from 0 on. Loop iterations reuse the same ones, since the lowest free one is taken. */
 struct tisim_numbers_in_use {
-  uint64_t* bits; /* one a number */
+  uint64_t* bits; /* one per number */
   size_t words;
-  size_t first_free; /* no word before has a free number */
+  size_t first_free; /* all earlier words are full */
 };
 
 static inline void tisim_grow_numbers(struct tisim_numbers_in_use* used, size_t words) {

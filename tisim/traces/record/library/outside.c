@@ -1,4 +1,4 @@
-/* Time that is neither computing nor a call of MPI that a trace has. */
+/* Time that is neither computation nor an MPI call in the trace. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 #include "counting.h"
 
 struct costs {
-  uint64_t waited; /* nanoseconds in which the thread could have run and had no processor */
-  uint64_t faults; /* pages that were not there yet */
+  uint64_t waited; /* nanoseconds in which the thread was runnable without a processor */
+  uint64_t faults; /* page faults */
 };
 
 static uint64_t init; /* nanoseconds in MPI_Init */
@@ -30,7 +30,7 @@ static struct costs costs_until_now(void) {
   return costs;
 }
 
-/* A number of bytes that the kernel knows of the process by name; 0: it does not. */
+/* Returns a number of bytes that the kernel reports for the process by name; 0 if unknown. */
 static uint64_t bytes_of_status(const char* name) {
   FILE* const file = fopen("/proc/self/status", "r");
   if (file == NULL) return 0;
@@ -43,7 +43,7 @@ static uint64_t bytes_of_status(const char* name) {
   return found;
 }
 
-/* The most memory so far is then what is used now: MPI_Init has used more. */
+/* Resets the peak memory to the current use: MPI_Init has used more. */
 static void forget_most_memory(void) {
   FILE* const file = fopen("/proc/self/clear_refs", "w");
   if (file == NULL) return;

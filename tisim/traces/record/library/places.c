@@ -15,8 +15,8 @@
 #include <unistd.h>
 #include <unwind.h>
 
-/* A module is named after its file; the writer's comment "module: NAME BUILD-ID PATH" tells which.
- * The identifier is that of the linker, "-" without one: it tells whether a file was changed. */
+/* A module is named after its file; the writer's comment "module: NAME BUILD-ID PATH" identifies
+ * it. The linker's identifier, "-" if absent, reveals whether a file has changed. */
 
 #define MOST_MODULES 256
 #define LONGEST_NAME 64
@@ -74,7 +74,7 @@ static bool is_taken(const char* name) {
   return false;
 }
 
-/* The file's name without its directory; a number behind it where another module has that name. */
+/* Uses the file name without its directory, with a number appended if the name is taken. */
 static void name_module(struct module* module) {
   char plain[LONGEST_NAME - 16];
   const char* const slash = strrchr(module->path, '/');
@@ -125,7 +125,7 @@ size_t tisim_place_of(tisim_writer* writer, const void* address, char* text) {
                           (unsigned long long)((uintptr_t)address - base));
 }
 
-/* The stack of this thread lies below this address; NULL: not known yet. */
+/* Upper end of this thread's stack; NULL: not yet known. */
 static _Thread_local const char* stack_end;
 
 const char* tisim_end_of_stack(void) {
@@ -142,8 +142,8 @@ const char* tisim_end_of_stack(void) {
   return stack_end;
 }
 
-/* In the C library from 2.35 on. Where it exists, the unwinder uses it to find the tables of a
- * function without a lock, and may be called in a handler. */
+/* In glibc from 2.35 on. Where it exists, the unwinder uses it to find a function's tables without
+ * a lock, and may be called in a signal handler. */
 extern int find_object(void* address, void* found) __asm__("_dl_find_object") __attribute__((weak));
 
 struct registers {
@@ -181,7 +181,7 @@ struct visit {
   int count;
 };
 
-/* The handler's own frames come first. */
+/* The handler's frames come first. */
 static _Unwind_Reason_Code visit(struct _Unwind_Context* context, void* argument) {
   struct visit* const frames = argument;
   const uintptr_t address = _Unwind_GetIP(context);
@@ -194,8 +194,8 @@ static _Unwind_Reason_Code visit(struct _Unwind_Context* context, void* argument
   return _URC_NO_REASON;
 }
 
-/* A function that keeps a frame pointer stores its caller's where it points to, and the return
- * address above it. */
+/* A function that keeps a frame pointer stores its caller's there, and the return address above
+ * it. */
 static int frames_by_pointers(const struct registers* registers, const void** addresses) {
   const uintptr_t end = (uintptr_t)tisim_end_of_stack();
   uintptr_t low = registers->stack;

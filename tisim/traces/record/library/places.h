@@ -1,4 +1,4 @@
-/* Places in the program: of its calls, and of its computations. */
+/* Locations in the program of its calls and its computations. */
 #ifndef TISIM_PLACES_H
 #define TISIM_PLACES_H
 
@@ -10,53 +10,53 @@
 
 #include "writer.h"
 
-/* The program and its libraries: what an address belongs to. */
+/* The program and its libraries: resolution of addresses. */
 
 #define TISIM_LONGEST_PLACE 96
 
-/* Writes "MODULE+0xADDRESS" and a zero into `text`: the address as the module's file counts it.
- * Returns its length. The first time, a comment of the writer says what file the module is. */
+/* Writes "MODULE+0xADDRESS" and a zero into `text`, with the address relative to the module's file.
+ * Returns its length. On first use of a module, a comment of the writer identifies its file. */
 size_t tisim_place_of(tisim_writer* writer, const void* address, char* text);
 
 /* The stack of a thread, and the frames on it at the time of a signal. */
 
 #define TISIM_MOST_FRAMES 128
 
-/* The stack of the calling thread lies below this address. */
+/* Returns the upper end of the calling thread's stack. */
 const char* tisim_end_of_stack(void);
 
-/* In a handler of a signal: the addresses of the functions that the signal has interrupted, the
- * innermost first, as if each were one behind a call; returns their number. Calls nothing that a
- * handler may not call. `context`: the handler's third argument. */
+/* Called in a signal handler: stores the addresses of the interrupted functions, innermost first,
+ * each as if it followed a call; returns their number. Async-signal-safe. `context`: the handler's
+ * third argument. */
 int tisim_interrupted_frames(const void* context, const void** addresses);
-/* True if the place that a signal interrupts can be found on this kind of processor. */
+/* True if the interrupted location can be determined on this processor architecture. */
 bool tisim_knows_interrupted_frames(void);
 
-/* Where in the program a call is made: its call path. */
+/* The location of a call in the program: its call path. */
 
-/* Call paths go to this writer from now on. */
+/* Directs call paths to this writer from here on. */
 void tisim_begin_call_sites(tisim_writer* writer);
-/* The number of the call path that ends at `caller`, an address that a function of this recorder
- * returns to; -1: there is none. */
+/* Returns the number of the call path that ends at `caller`, an address to which a function of this
+ * recorder returns; -1 if there is none. */
 int64_t tisim_call_site(const void* caller);
 
-/* Where in the program its computations are: call paths, sampled by a timer. */
+/* The location of computations in the program: call paths sampled by a timer. */
 
-/* A handler for a signal that the program does not use, of so many below the highest; 0: there is
- * none. */
+/* Installs a handler for an unused signal among `tries` ones below `highest`; returns 0 if there
+ * is none. */
 typedef void (*tisim_handler)(int number, siginfo_t* info, void* context);
 int tisim_take_signal(int highest, int tries, tisim_handler handler);
-/* Sends it to the calling thread after each so many nanoseconds of its processor time. */
+/* Sends it to the calling thread every `interval` nanoseconds of its processor time. */
 bool tisim_start_timer(timer_t* timer, int number, long interval);
 
-/* Begins to sample the calling thread, into the file DIRECTORY/rank-N.samples. Comments about
- * modules go to the writer. */
+/* Starts sampling the calling thread into the file DIRECTORY/rank-N.samples. Comments about modules
+ * go to the writer. */
 void tisim_begin_samples(tisim_writer* writer, const char* directory, int rank);
-/* Before call number `call` of the rank is written, in a call of MPI: writes what was sampled since
- * the one before. */
+/* Writes the samples since the previous call. Called before call number `call` of the rank is
+ * written, inside an MPI call. */
 void tisim_write_samples(uint64_t call);
 void tisim_end_samples(void);
-/* Around what a thread computes in a parallel region. The first returns what the second needs. */
+/* Bracket a thread's computation in a parallel region; the second takes the result of the first. */
 bool tisim_begin_region_samples(void);
 void tisim_end_region_samples(bool before);
 

@@ -1,4 +1,4 @@
-/* Messages between two ranks. */
+/* Point-to-point messages. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 /* The number of MPI_ANY_TAG in a trace. */
 #define ANY_TAG (-444)
 
-/* A message that a matched probe has found, until it is received. */
+/* A message found by a matched probe and not yet received. */
 struct found_message {
   uintptr_t handle;
   int source;
@@ -17,7 +17,7 @@ struct found_message {
 };
 
 static struct found_message* found_messages;
-/* The receive of a matched probe, between before and after the call. */
+/* The receive of a matched probe, kept between the hooks before and after the call. */
 static struct {
   bool known;
   int64_t arguments[3];
@@ -33,7 +33,7 @@ int64_t tisim_bytes(int64_t count, MPI_Datatype type) {
 
 static int64_t peer_of(int peer, const struct tisim_comm* comm) {
   if (peer == MPI_PROC_NULL) return TISIM_NULL_RANK;
-  /* A communicator of one rank is not in the trace: its messages go through the world. */
+  /* A communicator of one rank is not in the trace: its messages use the world. */
   if (comm->is_self) return tisim_own_rank();
   return peer == MPI_ANY_SOURCE ? TISIM_ANY_RANK : comm->remote_first + peer;
 }
@@ -55,7 +55,7 @@ void tisim_after_message(enum tisim_word word, MPI_Count count, MPI_Datatype typ
   tisim_write(word, arguments, 3, &named, false);
 }
 
-/* A trace's sendrecv has no tags: the call is written as its two halves and the wait for both. */
+/* A trace's sendrecv has no tags: the call is written as its two halves and a wait for both. */
 void tisim_after_sendrecv(MPI_Count send_count, MPI_Datatype send_type, int destination,
                           int send_tag, MPI_Count count, MPI_Datatype type, int source, int tag,
                           MPI_Comm comm, const MPI_Status* status) {
@@ -108,8 +108,7 @@ void tisim_after_isendrecv(MPI_Count send_count, MPI_Datatype send_type, int des
   const struct tisim_comm* const on = tisim_comm_of_messages(comm);
   if (on == NULL || !tisim_is_active()) return;
   if (source == MPI_ANY_SOURCE) {
-    tisim_unsupported(); /* the status of a request of two calls does not say whose message it was
-                          */
+    tisim_unsupported(); /* the status of a request of two calls does not give the source */
     return;
   }
   const int64_t sent[] = {peer_of(destination, on), tag_of(send_tag),
@@ -161,8 +160,8 @@ void tisim_after_start(MPI_Request request, const void* variable) {
   write_start(tisim_request_find(request, variable));
 }
 
-/* Receives from any source are started one by one: a line says of one only whom it has matched. So
- * are calls that the trace has anew. */
+/* Starts receives from any source one by one, since a line can give only one matched source; also
+ * calls that the trace repeats at each start. */
 void tisim_after_startall(int count, const MPI_Request* requests, const void* variables,
                           size_t stride) {
   if (!tisim_is_active() || count <= 0) return;
@@ -210,7 +209,7 @@ void tisim_asked_for_message(int source, int tag, MPI_Comm comm, bool found) {
 }
 
 /* A matched probe is written as a probe; the receive of its message names the source and tag that
- * were found. */
+ * it found. */
 void tisim_after_mprobe(int source, int tag, MPI_Comm comm, const MPI_Status* status,
                         MPI_Message message, bool found) {
   const struct tisim_comm* const on = tisim_comm_of_messages(comm);

@@ -1,25 +1,24 @@
-/* Polling: rounds of a program that asks again and again whether something has happened.
+/* Polling: rounds of a program that repeatedly tests whether something has happened.
  *
- * How often it asks depends on the machine. So what lies between two questions of one kind, of
- * which the first was answered by no, is not computation, if it is so little that the program can
- * do nothing else meanwhile. Between the two there may be failed questions about other things, and
- * no call that is written. */
+ * The number of tests depends on the machine. So the interval between two tests of one kind, the
+ * first of which failed, is not computation if it is too short for the program to do anything else.
+ * Between the two there may be failed tests of other kinds, but no written call. */
 #include "counting.h"
 
 #define MOST_QUESTIONS 16
 
-/* The unsuccessful questions of the program since the last line of the trace. */
+/* The program's failed tests since the last line of the trace. */
 struct question {
   uint64_t key;
-  uint64_t volume; /* of the computation since that line, without polling, when it was asked */
+  uint64_t volume; /* computation between that line and the test, without polling */
   uint64_t counts[TISIM_MOST_COUNTERS];
 };
 
 static struct question questions[MOST_QUESTIONS];
 static size_t question_count;
-static size_t oldest;        /* is replaced by the next one, where there is no room */
-static uint64_t asked_after; /* so many lines */
-static uint64_t rounds;      /* of polling, and the volume of all of them */
+static size_t oldest;        /* replaced by the next one if the table is full */
+static uint64_t asked_after; /* number of lines */
+static uint64_t rounds;      /* of polling; and their total volume */
 static uint64_t polled;
 
 static struct question* find(uint64_t key) {

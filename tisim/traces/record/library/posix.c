@@ -13,19 +13,19 @@
 
 /* The descriptors of regular files that the program has opened. */
 
-#define MOST_DESCRIPTORS 65536 /* files of greater numbers are not recorded */
+#define MOST_DESCRIPTORS 65536 /* higher descriptors are not recorded */
 #define LONGEST_LINE 8448
 
 static struct tisim_open_file* files[MOST_DESCRIPTORS];
-static int end_of_descriptors;          /* greater than any that ever was in use */
+static int end_of_descriptors;          /* greater than any ever in use */
 static struct tisim_open_file* closing; /* its last descriptor is being closed */
 static struct timespec start_of_program;
-static bool is_forked; /* this process is a child of a rank */
+static bool is_forked; /* this process was forked by a rank */
 
 static void begin_in_child(void) { is_forked = true; }
 
 __attribute__((constructor)) static void begin_program(void) {
-  clock_gettime(CLOCK_REALTIME_COARSE, &start_of_program); /* the clock of files */
+  clock_gettime(CLOCK_REALTIME_COARSE, &start_of_program); /* the clock of file timestamps */
   pthread_atfork(NULL, NULL, begin_in_child);
 }
 
@@ -53,7 +53,7 @@ static enum tisim_layer layer_at_hand(void) {
   return tisim_is_beneath() ? TISIM_LAYER_POSIX : TISIM_ALL_LAYERS;
 }
 
-/* What a call on the file has beside its numbers. */
+/* The fields of a call on the file other than its numbers. */
 static struct tisim_named on_file(const struct tisim_open_file* file) {
   struct tisim_named named = tisim_on(0);
   named.layer = file->layer;
@@ -72,7 +72,7 @@ static void put_flags(char* text, int flags) {
   *end = '\0';
 }
 
-/* The length of a file that was there before the program; -1: it is empty, or the program's. */
+/* Returns the size of a file that existed before the program; -1 if empty or created by it. */
 static int64_t size_before(const struct stat* found, int flags) {
   const bool is_ours = found->st_ctim.tv_sec > start_of_program.tv_sec ||
                        (found->st_ctim.tv_sec == start_of_program.tv_sec &&
@@ -178,12 +178,12 @@ void tisim_after_name(enum tisim_word word, int directory, const char* path, int
   tisim_write(word, NULL, 0, &named, false);
 }
 
-/* Standard I/O: what its buffers read and write.
+/* Standard I/O: the reads and writes of its buffers.
  *
- * The C library reads and writes by functions that no other library can define. So a stream is
- * looked at after the calls that may have gone beyond its buffer: by how much the position of its
- * descriptor has moved is what was read or written. What a call that was taken for one inside the
- * buffer has moved belongs to the next. */
+ * The C library reads and writes through functions that no other library can replace. So a stream
+ * is examined after calls that may have gone beyond its buffer: the change of its descriptor's
+ * position is the amount read or written. Data moved by a call that was expected to stay inside the
+ * buffer is attributed to the next call. */
 
 static struct tisim_open_file* file_of(FILE* stream) {
   struct tisim_open_file* const file = tisim_file_of(fileno(stream));
@@ -192,7 +192,7 @@ static struct tisim_open_file* file_of(FILE* stream) {
 
 bool tisim_is_stream(FILE* stream) { return file_of(stream) != NULL; }
 
-/* Bytes in the buffer that are not read yet. */
+/* Returns the number of unread bytes in the buffer. */
 static size_t available(const FILE* stream) {
 #ifdef __GLIBC__
   return (size_t)(stream->_IO_read_end - stream->_IO_read_ptr);
@@ -202,7 +202,7 @@ static size_t available(const FILE* stream) {
 #endif
 }
 
-/* Bytes in the buffer, read or not. */
+/* Returns the number of bytes in the buffer, read or not. */
 static off_t buffered(const FILE* stream) {
 #ifdef __GLIBC__
   return stream->_IO_read_end - stream->_IO_read_base;
@@ -233,7 +233,7 @@ bool tisim_may_write(FILE* stream, size_t bytes) {
   return __flbf(stream) != 0 || __fpending(stream) + bytes >= __fbufsize(stream);
 }
 
-/* The flags of open for a mode of fopen. */
+/* Returns the flags of open for a mode of fopen. */
 static int flags_of(const char* mode) {
   const bool is_update = strchr(mode, '+') != NULL;
   const int only = mode[0] == 'r' ? O_RDONLY : O_WRONLY;
@@ -257,7 +257,7 @@ void tisim_after_fdopen(int descriptor, FILE* stream) {
   file->position = lseek(descriptor, 0, SEEK_CUR);
 }
 
-/* Writes a transfer of the stream, whose position has gone from the one to the other. */
+/* Writes a transfer that moved the stream's position from its last known value to `position`. */
 static void move(struct tisim_open_file* file, bool writes, off_t position) {
   off_t before = file->position;
   if (writes && file->appends && before < file->end) before = file->end;
@@ -307,7 +307,7 @@ void tisim_before_fseek(FILE* stream) {
   if (pending > 0) move(file, true, file->position + pending);
 }
 
-/* A seek may go to the beginning of a block and read it. */
+/* A seek may move to the beginning of a block and read it. */
 void tisim_after_fseek(FILE* stream) {
   struct tisim_open_file* const file = file_of(stream);
   const off_t position = lseek(fileno(stream), 0, SEEK_CUR);

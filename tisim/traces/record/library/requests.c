@@ -1,7 +1,7 @@
 /* Requests: the number of each in the trace.
  *
- * A number is used again as soon as its request is done, the lowest free one first, so that the
- * turns of a loop use the same numbers. */
+ * A number is reused as soon as its request is done, lowest free one first, so that the iterations
+ * of a loop use the same numbers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,13 +9,13 @@
 #include "numbers.h"
 #include "record.h"
 
-#define FIRST_BUCKETS 1024 /* a power of two, as all numbers of buckets */
+#define FIRST_BUCKETS 1024 /* a power of two, like all bucket counts */
 
-/* After so many requests of one handle, whatever the variable, the oldest one is taken. */
+/* Maximum requests of one handle to compare by variable; beyond that the oldest one is taken. */
 #define MOST_COMPARED 32
 
-/* The requests of one handle, the oldest first. There are several where MPI gives requests that
- * are complete at once the same handle. */
+/* The requests of one handle, oldest first. There are several if MPI gives requests that complete
+ * immediately the same handle. */
 struct group {
   uintptr_t handle;
   struct tisim_request* first;
@@ -26,7 +26,7 @@ struct group {
 static struct group** buckets;
 static size_t bucket_count;
 static size_t group_count;
-static struct group* unused_groups; /* records to be used again */
+static struct group* unused_groups; /* free list of records */
 static struct tisim_request* unused;
 static uint64_t list; /* the current list of requests */
 
@@ -209,18 +209,18 @@ void tisim_request_forget(struct tisim_request* request) {
 /* Waits and tests.
  *
  * How often a test fails depends on the machine. So a successful test is written as a wait, and a
- * failed one only where the user asks for it. MPI_Request_get_status is a test, after which the
- * program's own wait is nothing.
+ * failed one only on request. MPI_Request_get_status is a test, after which the program's own wait
+ * has no effect.
  *
- * All requests that are known here are in the trace. So what completes or frees one is written even
- * while the recording is paused: its number is used again. */
+ * All requests registered here are in the trace. So their completion or freeing is written even
+ * while the recording is paused: their numbers are reused. */
 
-/* The requests of the current call, in the order of the program; NULL where nothing is written of
- * one: it is null, inactive, or of a call that is not recorded. */
+/* The requests of the current call, in program order; NULL for one that is not written because it
+ * is null, inactive, or of an unrecorded call. */
 static struct tisim_request** listed;
 static int listed_count;
 static bool needs_statuses;
-static const int* places; /* the places in the list of the statuses; NULL: all */
+static const int* places; /* indices in the list of the statuses; NULL: all */
 static int places_first;
 
 void tisim_before_completion(int count, const MPI_Request* requests, const void* variables,
@@ -242,7 +242,7 @@ void tisim_before_completion(int count, const MPI_Request* requests, const void*
   }
 }
 
-/* NULL also where there is no such place: with `use mpi_f08`, MPICH 4.0 gives indices from 0. */
+/* Also NULL for an invalid index: with `use mpi_f08`, MPICH 4.0 returns indices from 0. */
 static struct tisim_request* listed_at(int index) {
   return index < 0 || index >= listed_count ? NULL : listed[index];
 }
@@ -287,7 +287,7 @@ static bool completes(enum tisim_word word) {
   return word == TISIM_waitall || word == TISIM_waitany || word == TISIM_waitsome;
 }
 
-/* The listed requests that a call has completed: `count` of them, at `indices` from `first`. */
+/* The listed requests completed by a call: `count` of them, at `indices` counted from `first`. */
 struct completed {
   const int* indices;
   int count;
@@ -299,7 +299,7 @@ static bool is_in_layer(const struct tisim_request* request, enum tisim_layer la
   return layer != TISIM_LAYER_POSIX || !request->is_of_file;
 }
 
-/* Beneath MPI-IO nobody waits for its requests. */
+/* Beneath MPI-IO there are no waits for its requests. */
 static void write_list_of(enum tisim_layer layer, enum tisim_word word, int64_t source,
                           struct completed completed) {
   const bool needs_all = word == TISIM_waitall || word == TISIM_testall;
@@ -335,7 +335,7 @@ static enum tisim_layer layer_of(const struct tisim_request* request) {
 }
 
 /* Writes a wait for, or a test of, the listed requests. Those of calls that are written as several
- * are left out where one of the others may suffice. */
+ * are left out if one of the others may suffice. */
 static void write_list(enum tisim_word word, int64_t source, struct completed completed) {
   enum tisim_layer layer = TISIM_ALL_LAYERS;
   for (int i = 0; i < listed_count; ++i) {
@@ -352,7 +352,7 @@ static void write_one(enum tisim_word word, const struct tisim_request* request)
   tisim_write(word, NULL, 0, &named, true);
 }
 
-/* A request is complete. If the program has cancelled it, the status says whether it succeeded. */
+/* Completes a request. If the program cancelled it, its status tells whether that succeeded. */
 static void settle(struct tisim_request* request, const MPI_Status* status) {
   int cancelled = 0;
   if (!request->is_marked) return;
@@ -363,7 +363,7 @@ static void settle(struct tisim_request* request, const MPI_Status* status) {
   write_one(TISIM_cancel, request);
 }
 
-/* Reports the source of the message that a receive from any source has matched; -1: none. */
+/* Reports the source of the message that a receive from any source has matched; -1 if none. */
 static int64_t source_of(int index, const MPI_Status* status) {
   if (!needs_statuses || status == NULL || !listed[index]->from_any) return -1;
   const int64_t source = status->MPI_SOURCE + listed[index]->source_offset;
@@ -371,7 +371,7 @@ static int64_t source_of(int index, const MPI_Status* status) {
   return source;
 }
 
-/* A test of the listed requests. */
+/* Records a test of the listed requests. */
 static void ask(bool done) {
   uint64_t key = TISIM_test;
   for (int i = 0; i < listed_count; ++i) {
@@ -473,8 +473,8 @@ void tisim_after_some(bool is_test, int count, const int* indices, int first,
   }
 }
 
-/* A call that is written as several, a collective, is only forgotten: MPI does not allow to free
- * its request. */
+/* A call that is written as several, which is a collective, is only dropped: MPI does not allow
+ * freeing its request. */
 void tisim_before_request_free(MPI_Request request, const void* variable) {
   tisim_begin_list();
   struct tisim_request* const freed = tisim_request_find(request, variable);
@@ -484,8 +484,8 @@ void tisim_before_request_free(MPI_Request request, const void* variable) {
   tisim_request_forget(freed);
 }
 
-/* Only a cancellation that has succeeded is written. MPI knows at once of a receive, and of a send
- * perhaps only when its request is complete. */
+/* Writes only successful cancellations. For a receive MPI knows the outcome at once, for a send
+ * perhaps only when its request completes. */
 void tisim_after_cancel(MPI_Request request, const void* variable) {
   tisim_begin_list();
   struct tisim_request* const marked = tisim_request_find(request, variable);

@@ -1,17 +1,17 @@
-/* A clock of the thread's processor time sends a signal, whose handler adds the functions that it
- * has interrupted to a tree of call paths, in memory that was taken before. What was sampled
- * between two calls of MPI is written before the second one, outside of the handler.
+/* A clock of the thread's processor time sends a signal, whose handler adds the interrupted
+ * functions to a tree of call paths, in preallocated memory. Samples between two MPI calls are
+ * written before the second one, outside the handler.
  *
- * The threads of a parallel region and those that the program makes have clocks of their own, and
- * add to the same tree, of which one thread has the lock. A handler does not wait long for it: the
- * thread that has it may be writing.
+ * The threads of a parallel region and those that the program creates have their own clocks, and
+ * add to the same tree, which is protected by a lock. A handler does not wait long for it: the
+ * holder may be writing.
  *
- * Samples of one node in a row are a run; runs stay in their order. In a computation with too many,
+ * Consecutive samples of one node are a run; runs keep their order. In a computation with too many,
  * further samples of a node join the node's last run.
  *
- * Lines of the file: "node PARENT PLACE", numbered from 1 by their order; PARENT 0 is the root.
- * "at CALL NODE SAMPLES ...": runs before call number CALL. "unordered SAMPLES": those that could
- * begin no run. "end SIGNALS IN-CALLS LOST NANOSECONDS". */
+ * Lines of the file: "node PARENT PLACE", numbered from 1 in order; PARENT 0 is the root. "at CALL
+ * NODE SAMPLES ...": runs before call number CALL. "unordered SAMPLES": those that could not begin
+ * a run. "end SIGNALS IN-CALLS LOST NANOSECONDS". */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -33,24 +33,24 @@
 #include "session.h"
 #include "state.h"
 
-/* Nanoseconds of processor time. The kernel's performance events are as exact as its clocks. Where
- * a program may have none, there are timers, which the kernel checks at its ticks, mostly 250 times
+/* Nanoseconds of processor time. The kernel's performance events are as precise as its clocks. If a
+ * program may not use them, timers are used, which the kernel checks at its ticks, mostly 250 times
  * a second. */
 #define INTERVAL 1000000
 #define MOST_NODES (1 << 16) /* of the tree */
 #define PLACES (2 * MOST_NODES)
-#define MOST_ORDERED (1 << 16) /* runs between two calls; more only of nodes that have none */
+#define MOST_ORDERED (1 << 16) /* runs between two calls; beyond that, only one per node */
 #define MOST_RUNS (MOST_ORDERED + 4096)
 #define LONGEST_PATH 4096
 #define SIGNALS_TO_TRY 16
 #define MOST_THREADS 1024 /* besides the first; others are not sampled */
-#define TRIES 1000        /* to take the lock */
+#define TRIES 1000        /* attempts to take the lock */
 
 struct node {
   const void* address;
   uint32_t parent;
-  uint32_t run;    /* the last that ends here, since the call before; 0: there is none */
-  uint32_t number; /* in the file; 0: it is not there yet */
+  uint32_t run;    /* the last that ends here, since the previous call; 0: none */
+  uint32_t number; /* in the file; 0: not yet written */
 };
 
 struct run {
@@ -60,30 +60,30 @@ struct run {
 
 struct tree {
   struct node nodes[MOST_NODES];  /* 0 is the root */
-  uint32_t places[PLACES];        /* a hash table of nodes; 0: the place is free */
+  uint32_t places[PLACES];        /* hash table of nodes; 0: free */
   struct run runs[MOST_RUNS + 1]; /* from 1 */
   uint32_t node_count;
   uint32_t run_count;
 };
 
-/* What sends the signals of a thread. */
+/* The source of a thread's signals. */
 struct clock {
-  int event; /* -1: there is a timer instead */
+  int event; /* -1: a timer is used instead */
   timer_t timer;
 };
 
-/* A thread of parallel regions, or one that the program has made. */
+/* A thread of parallel regions, or one created by the program. */
 struct sampled_thread {
   struct clock clock;
   atomic_bool has_clock;
   uint64_t began;
-  atomic_uint_least64_t nanoseconds; /* of processor time while it was sampled */
+  atomic_uint_least64_t nanoseconds; /* of processor time while sampled */
 };
 
 static struct tree* tree; /* NULL: nothing is sampled */
 static tisim_writer* writer;
 static FILE* file;
-static uint32_t written; /* nodes */
+static uint32_t written; /* number of nodes */
 static struct clock first_clock;
 static int signal_number;
 static uint64_t began;
@@ -96,13 +96,13 @@ static atomic_uint_least64_t unordered; /* samples of nodes that could have no f
 static struct sampled_thread threads[MOST_THREADS];
 static atomic_int thread_count;
 static pthread_t first_thread;
-static pthread_key_t ends_thread;                /* its destructor does */
+static pthread_key_t ends_thread;                /* by its destructor */
 static _Thread_local struct sampled_thread* own; /* NULL: the first, or not sampled */
 static _Thread_local bool is_in_region;
 
 /* ---- in the handler ---- */
 
-/* 0: there is no room for another node. */
+/* Returns 0 if there is no room for another node. */
 static uint32_t child(uint32_t parent, const void* address) {
   const uint64_t mixed = ((uint64_t)(uintptr_t)address + parent) * UINT64_C(0x9E3779B97F4A7C15);
   uint32_t place = (uint32_t)(mixed >> 40) & (PLACES - 1);
@@ -203,7 +203,7 @@ void tisim_write_samples(uint64_t call) {
     node->run = 0;
   }
   fputc('\n', file);
-  fflush(file); /* a process that the program forks would write it too */
+  fflush(file); /* otherwise a forked process would write it too */
   tree->run_count = 0;
   unlock_tree();
 }
@@ -228,7 +228,7 @@ int tisim_take_signal(int highest, int tries, tisim_handler handler) {
   return 0;
 }
 
-/* An event of the calling thread that sends signals; -1: the kernel allows none. */
+/* Opens an event of the calling thread that sends signals; -1 if the kernel does not allow it. */
 static int open_event(pid_t thread) {
   struct perf_event_attr what;
   memset(&what, 0, sizeof what);
@@ -264,7 +264,7 @@ bool tisim_start_timer(timer_t* timer, int number, long interval) {
   return timer_settime(*timer, 0, &times, NULL) == 0;
 }
 
-/* A clock of the calling thread. */
+/* Starts a clock of the calling thread. */
 static bool start_clock(struct clock* clock) {
   clock->event = open_event((pid_t)syscall(SYS_gettid));
   return clock->event >= 0 || tisim_start_timer(&clock->timer, signal_number, INTERVAL);
@@ -305,7 +305,7 @@ bool tisim_begin_region_samples(void) {
 
 void tisim_end_region_samples(bool before) { is_in_region = before; }
 
-/* Threads that the program makes itself compute from their beginning to their end. */
+/* Threads created by the program compute from their start to their end. */
 
 struct begun_thread {
   void* (*body)(void*);
@@ -321,7 +321,7 @@ static void* run_thread(void* begun_as) {
   return thread.body(thread.argument);
 }
 
-/* Neither MPI's threads, which are made in calls and by each other, nor those of OpenMP. */
+/* Excludes MPI's threads, which are created in calls and by each other, and OpenMP's. */
 static bool is_programs_thread(const void* caller) {
   Dl_info info;
   if (tree == NULL || tisim_is_in_call()) return false;
@@ -368,7 +368,7 @@ void tisim_begin_samples(tisim_writer* its_writer, const char* directory, int ra
   }
   made->node_count = 1;
   writer = its_writer;
-  tisim_end_of_stack(); /* not for the first time in the handler */
+  tisim_end_of_stack(); /* must not happen first in the handler */
   signal_number = tisim_take_signal(SIGRTMAX - 3, SIGNALS_TO_TRY, sample);
   if (signal_number == 0) {
     complain("the program uses all signals");

@@ -21,31 +21,31 @@
 
 #define LONGEST_PATH 4096
 
-/* The user's settings of the recorder, by variables of the environment. */
+/* The user's settings of the recorder, from environment variables. */
 struct settings {
   const char* directory; /* of the parts; NULL: nothing is recorded */
-  const char* output;    /* the trace that the ranks merge their parts into; NULL: they do not */
+  const char* output;    /* the trace into which the ranks merge their parts; NULL: not merged */
   const char* trace_library; /* libtisim_trace; NULL: parts are text */
   const char* counter;
-  const char* further_counters; /* those beside it; NULL: none */
+  const char* further_counters; /* additional ones; NULL: none */
   double reference_speed;
   bool keeps_failed_tests;
   bool has_spawned;      /* spawned processes are ranks too */
-  uint64_t longest_poll; /* the volume of a round of polling, at most */
-  bool adds_init;        /* the first computation has the time of MPI_Init, too */
-  bool has_arguments;    /* calls say what they are given */
-  bool has_call_sites;   /* calls say where in the program they are made */
-  bool has_samples;      /* call paths of the computation are sampled */
-  bool has_times;        /* calls say how long they take */
-  bool has_timeline;     /* and when they began and ended */
-  bool has_notes;        /* parts/rank-N.notes: what is not in the trace */
-  bool has_own_room;     /* each host has a directory of its own for parts, made by its ranks */
-  bool has_mpi_io;       /* the calls of MPI-IO are recorded */
-  bool has_layers;       /* and those of POSIX beneath them */
-  bool is_posix_only;    /* what MPI-IO does is recorded in the words of POSIX */
-  size_t memory;         /* bytes a rank; 0: the library's own bound */
-  uint64_t most_bytes;   /* of all parts; 0: any size */
-  const char* ranks;     /* those that are recorded, "0-3,7"; NULL: all */
+  uint64_t longest_poll; /* maximum volume of a polling round */
+  bool adds_init;        /* the first computation includes the time of MPI_Init */
+  bool has_arguments;    /* calls have their arguments */
+  bool has_call_sites;   /* calls have their location in the program */
+  bool has_samples;      /* call paths of computations are sampled */
+  bool has_times;        /* calls have their durations */
+  bool has_timeline;     /* and their begin and end */
+  bool has_notes;        /* parts/rank-N.notes: data that is not in the trace */
+  bool has_own_room;     /* each host has its own directory for parts, created by its ranks */
+  bool has_mpi_io;       /* MPI-IO calls are recorded */
+  bool has_layers;       /* and the POSIX calls beneath them */
+  bool is_posix_only;    /* MPI-IO is recorded as POSIX calls */
+  size_t memory;         /* bytes per rank; 0: the library's default limit */
+  uint64_t most_bytes;   /* of all parts; 0: unlimited */
+  const char* ranks;     /* the recorded ones, "0-3,7"; NULL: all */
 };
 
 static struct settings settings;
@@ -55,17 +55,17 @@ static int own_rank;
 static pid_t recording_process;
 static bool is_merged;    /* the ranks merge their parts at the end */
 static bool many_threads; /* MPI_THREAD_MULTIPLE: only the thread that called MPI_Init records */
-static uint64_t calls;    /* that were written */
+static uint64_t calls;    /* number of written calls */
 static uint64_t volume;   /* of the computation since the last line */
 static bool has_clock;    /* calls are timed */
-static bool is_beneath;   /* the call at hand is one of POSIX in a function of MPI-IO */
-static int64_t call_site = -1;       /* of the call of MPI at hand; -1: not recorded */
-static uint64_t begin_time;          /* of the call of MPI at hand; 0: times are not recorded */
+static bool is_beneath;   /* the current call is a POSIX one inside an MPI-IO function */
+static int64_t call_site = -1;       /* of the current MPI call; -1: not recorded */
+static uint64_t begin_time;          /* of the current MPI call; 0: times are not recorded */
 static uint64_t end_time;            /* 0: it has not ended */
-static const char* current;          /* the function whose wrapper runs */
-static _Thread_local int unrecorded; /* calls of this thread, each inside the one before */
+static const char* current;          /* the function whose wrapper is running */
+static _Thread_local int unrecorded; /* nesting depth of this thread's unrecorded calls */
 
-/* NULL where a variable is empty too: some launchers pass on what is not set as an empty text. A
+/* Returns NULL for an empty variable too: some launchers pass unset ones on as empty. Returns a
  * copy, since the program may change its environment. */
 static const char* value_of(const char* name) {
   const char* const value = getenv(name);
@@ -116,7 +116,7 @@ static struct settings read_settings(void) {
   return settings;
 }
 
-/* True if a rank is in a list such as "0-3,7". */
+/* Returns true if a rank is in a list such as "0-3,7". */
 static bool is_listed(const char* ranks, int rank) {
   while (*ranks != '\0') {
     char* end;
@@ -135,7 +135,7 @@ static bool is_first_thread(void) {
   return pthread_equal(pthread_self(), tisim_state.first_thread) != 0;
 }
 
-/* A trace has one sequence of calls for each rank. */
+/* A trace has one sequence of calls per rank. */
 static void count_of_other_thread(const char* function) {
   char name[128];
   snprintf(name, sizeof name, "%s-by-other-threads", function);
@@ -254,7 +254,7 @@ void tisim_asked(uint64_t key, bool answer) {
   volume = tisim_without_polling(key, answer, calls, volume, settings.longest_poll);
 }
 
-/* From here on nothing is written. The rank goes on to agree with the others on communicators. */
+/* Stops writing. The rank continues to take part in agreements on communicators. */
 static void close_writer(bool is_complete) {
   tisim_end_samples();
   if (writer != NULL) tisim_writer_close(writer, is_complete);
@@ -292,7 +292,7 @@ static void write_header(int size, const char* counter, int threads) {
   tisim_writer_comment(writer, line);
 }
 
-/* All ranks write parts of the same kind: compressed ones if all of them can. */
+/* All ranks write the same kind of parts: compressed ones if all of them can. */
 static bool all_load_trace_library(void) {
   int loaded = settings.trace_library != NULL && tisim_load_trace_library(settings.trace_library);
   int all_loaded = 0;
@@ -300,7 +300,7 @@ static bool all_load_trace_library(void) {
   return all_loaded != 0;
 }
 
-/* A rank's share of the greatest size of all parts; 0: any size. */
+/* Returns a rank's share of the maximum size of all parts; 0 if unlimited. */
 static uint64_t share_of_size(int size) {
   uint64_t recorded = 0;
   for (int rank = 0; rank < size; ++rank) {
@@ -321,7 +321,7 @@ static void open_writer(bool compressed, int rank, int size) {
   message(text);
 }
 
-/* A program may end without MPI_Finalize. A process that it has forked is another one. */
+/* A program may end without MPI_Finalize. A process forked by it does not count. */
 static void close_at_exit(void) {
   if (getpid() == recording_process) tisim_give_up();
 }
@@ -330,7 +330,7 @@ int tisim_own_rank(void) { return own_rank; }
 
 bool tisim_records_spawned(void) { return settings.has_spawned; }
 
-/* The file `.ranks` in the directory of the parts has the number of ranks so far. */
+/* The file `.ranks` in the directory of the parts contains the current number of ranks. */
 int tisim_claim_ranks(int count) {
   char path[LONGEST_PATH + 16];
   char text[16] = "";
@@ -361,9 +361,9 @@ bool tisim_prepare(int threads) {
   int rank = 0;
   int size = 0;
   settings = read_settings();
-  /* Programs that this one starts by itself are none of its ranks. */
+  /* Programs started by this one are not ranks, unless spawned processes are recorded. */
   if (!settings.has_spawned) unsetenv("TISIM_RECORD_DIRECTORY");
-  /* Another rank may have made it; where it cannot be made, the part says so. */
+  /* Another rank may have created it; a failure is reported when the part is opened. */
   if (settings.has_own_room && settings.directory != NULL) (void)mkdir(settings.directory, 0777);
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -377,7 +377,7 @@ bool tisim_prepare(int threads) {
     (void)tisim_claim_ranks(size);
   }
   own_rank = before + rank;
-  /* Parts that are compressed say how many ranks the program has, which nobody knows. */
+  /* Compressed parts contain the program's number of ranks, which is unknown with spawned ones. */
   const bool compressed = !settings.has_spawned && all_load_trace_library();
   const bool listed = settings.ranks == NULL || is_listed(settings.ranks, own_rank);
   const char* const counter = tisim_counter_begin(settings.counter, settings.reference_speed);
@@ -389,7 +389,7 @@ bool tisim_prepare(int threads) {
     open_writer(compressed, own_rank, size);
     can_record = writer != NULL;
   }
-  /* Either all ranks record or none: they communicate when communicators are made. */
+  /* Either all ranks record or none: they communicate when communicators are created. */
   int opened = can_record;
   int all_opened = 0;
   PMPI_Allreduce(&opened, &all_opened, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
@@ -441,7 +441,7 @@ static void write_unsupported(void) {
   free(lines);
 }
 
-/* Ends the computation before the next call. */
+/* Writes the computation before the next call. */
 static void write_volume(void) {
   const struct tisim_threads threads = tisim_take_threads(volume);
   const bool is_written = !tisim_state.paused && writer != NULL && threads.sum != 0;
@@ -468,7 +468,7 @@ static void write_accelerators(void) {
   tisim_writer_comment(writer, line);
 }
 
-/* Facts that differ from run to run, as the trace does not. */
+/* Writes facts that differ from run to run, unlike the trace. */
 static void write_notes(void) {
   char path[LONGEST_PATH + 32];
   snprintf(path, sizeof path, "%s/rank-%d.notes", settings.directory, own_rank);
@@ -524,7 +524,7 @@ struct tisim_named tisim_on(int64_t comm) {
   return named;
 }
 
-/* How long the call of MPI at hand has taken; -1 if that is not recorded, or has been written. */
+/* Returns the duration of the current MPI call; -1 if not recorded, or already written. */
 static int64_t take_duration(void) {
   if (begin_time == 0) return -1;
   if (end_time != 0) return -1;

@@ -1,4 +1,4 @@
-/* The data that the recorder shares with the plug-in of QEMU that counts instructions. */
+/* Data shared between the recorder and the QEMU plug-in that counts instructions. */
 #ifndef TISIM_SHARED_COUNT_H
 #define TISIM_SHARED_COUNT_H
 

@@ -1,4 +1,4 @@
-/* State of the recorder that its lower layers ask for: whether it records, and on which thread. */
+/* State of the recorder for its lower layers: whether it records, and on which thread. */
 #ifndef TISIM_STATE_H
 #define TISIM_STATE_H
 
@@ -10,17 +10,17 @@
 
 enum tisim_phase { TISIM_BEFORE, TISIM_RECORDING, TISIM_OVER };
 
-/* Written by the session alone. */
+/* Written only by the session. */
 struct tisim_state {
   enum tisim_phase phase;
   bool paused;
-  pthread_t first_thread; /* that called MPI_Init */
+  pthread_t first_thread; /* the one that called MPI_Init */
 };
 extern struct tisim_state tisim_state;
-/* 1: in a call of MPI, or in the recorder; 2: in one of MPI-IO whose calls of POSIX are recorded */
+/* 1: in an MPI call or in the recorder; 2: in an MPI-IO call whose POSIX calls are recorded. */
 extern _Thread_local int tisim_depth;
 
-/* True if this thread is in a call of MPI, or in the recorder. */
+/* True if this thread is in an MPI call or in the recorder. */
 bool tisim_is_in_call(void);
 /* True if this is the recorded thread, in the program's own code. */
 bool tisim_is_recorded_thread(void);

@@ -1,9 +1,9 @@
-/* The part of a rank as a file of text: what libtisim_trace does, for where it cannot be loaded.
+/* The part of a rank as a text file: replaces libtisim_trace if that cannot be loaded.
  *
- * The end of the file is mapped into memory, a window at a time. So nothing is lost when the
- * program is killed: the kernel has every line that was put there. The disk space of a window is
- * reserved before it is used; a full disk is an error then, not a signal later. Until the part is
- * closed, zeros fill the rest of the window. */
+ * The end of the file is mapped into memory, one window at a time. So nothing is lost when the
+ * program is killed: the kernel has every line written to the window. The disk space of a window is
+ * reserved before it is used; a full disk is then an error rather than a later signal. Until the
+ * part is closed, zeros fill the rest of the window. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #include "trace_library.h"
 
-/* A multiple of all sizes of pages. */
+/* A multiple of all page sizes. */
 #define WINDOW_SIZE (1 << 18)
 
 struct tt_rank {
@@ -22,14 +22,14 @@ struct tt_rank {
   int error;
   char* window; /* NULL before the first */
   off_t window_begin;
-  size_t used; /* of the window */
+  size_t used; /* bytes of the window */
   size_t rank_length;
   char rank[16]; /* the first word of each line, with its blank */
-  char** lines;  /* the words that have a number, with {} for each number of a call */
+  char** lines;  /* the registered lines, with {} for each number of a call */
   int line_count;
 };
 
-/* Maps the part of the file that begins at `begin`. */
+/* Maps the window of the file that begins at `begin`. */
 static void map_window(tt_rank* part, off_t begin) {
   part->error = posix_fallocate(part->file, begin, WINDOW_SIZE);
   if (part->error != 0) return;
@@ -121,7 +121,7 @@ static int compute(tt_rank* part, uint64_t amount) {
   return status_of(part);
 }
 
-/* Text has no attributes: a wait says in its line what its receive has matched. */
+/* Text has no attributes: the line of a wait contains the source that its receive matched. */
 static int no_attribute(tt_rank* part, const char* name, int kind) {
   (void)part;
   (void)name;
@@ -135,7 +135,7 @@ static int64_t no_text(tt_rank* part, const char* text) {
   return TT_INVALID;
 }
 
-/* The kernel has all there is. */
+/* The kernel already has all data. */
 static int flush(tt_rank* part) { return status_of(part); }
 
 static const char* error(const tt_rank* part) {
@@ -146,7 +146,7 @@ static void rank_close(tt_rank* part) {
   if (part == NULL) return;
   const off_t size = part->window == NULL ? 0 : part->window_begin + (off_t)part->used;
   unmap_window(part);
-  /* After an error the zeros stay; whoever reads the part removes them. */
+  /* After an error the zeros stay; the reader of the part removes them. */
   if (part->error == 0 && ftruncate(part->file, size) != 0) part->error = errno;
   close(part->file);
   for (int i = 0; i < part->line_count; ++i) free(part->lines[i]);
@@ -179,7 +179,7 @@ const struct tisim_trace_library tisim_text = {
     .text = no_text,
     .comment = comment,
     .flush = flush,
-    .rank_end = flush, /* the last line says whether the rank is complete */
+    .rank_end = flush, /* the last line shows whether the rank is complete */
     .error = error,
     .rank_close = rank_close,
 };

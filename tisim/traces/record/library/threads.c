@@ -1,9 +1,8 @@
-/* The threads of OpenMP in a computation.
+/* OpenMP threads in a computation.
  *
- * The functions of GCC's OpenMP library that begin a parallel region are hidden by these, which let
- * each thread count what it computes in the region. Threads that a program makes itself are not
- * seen. A nested region counts for the thread that has begun it only where that thread's counter
- * does. */
+ * These functions hide those of GCC's OpenMP library that begin a parallel region, and let each
+ * thread count its computation in the region. Threads created by the program are not covered. A
+ * nested region counts for the thread that began it only if that thread's counter includes it. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,7 +10,7 @@
 #include "fortran.h"
 #include "places.h"
 
-/* The function of a thread of a region, and its data. */
+/* The function of a region's threads, and its data. */
 struct region {
   void (*body)(void* data);
   void* data;

@@ -1,4 +1,4 @@
-/* When each call began and ended, and the clocks of the hosts. */
+/* The begin and end of each call, and the clocks of the hosts. */
 #include "timeline.h"
 
 #include <errno.h>
@@ -37,16 +37,16 @@ bool tisim_write_all(int file, const char* bytes, size_t size) {
 
 #define ROOM (1 << 16)
 #define LONGEST_LINE 128
-#define ROUND_TRIPS 32 /* of which the shortest counts */
+#define ROUND_TRIPS 32 /* the shortest one counts */
 #define LONGEST_PATH 4096
 
 static int file = -1;
 static char buffer[ROOM];
 static size_t used;
-static MPI_Comm world = MPI_COMM_NULL; /* a copy */
-static MPI_Comm host = MPI_COMM_NULL;  /* the ranks of this host, which have one clock */
+static MPI_Comm world = MPI_COMM_NULL; /* a duplicate */
+static MPI_Comm host = MPI_COMM_NULL;  /* the ranks of this host, which share a clock */
 
-static int64_t shift; /* of this host's clock, in a test */
+static int64_t shift; /* of this host's clock, for tests */
 
 uint64_t tisim_now(void) {
   struct timespec now;
@@ -70,7 +70,7 @@ static char* room_for_line(void) {
 }
 
 struct clock_offset {
-  int64_t offset; /* how much this host's clock is ahead of rank 0's */
+  int64_t offset; /* by which this host's clock is ahead of rank 0's */
   int64_t error;
 };
 
@@ -83,7 +83,7 @@ static void answer(int peer) {
   }
 }
 
-/* The other clock was read at some time within a round trip: the middle is wrong by half of it. */
+/* The other clock is read during a round trip: its middle is wrong by at most half of it. */
 static struct clock_offset measure(int peer) {
   struct clock_offset best = {0, INT64_MAX};
   for (int i = 0; i < ROUND_TRIPS; ++i) {
@@ -100,7 +100,7 @@ static struct clock_offset measure(int peer) {
   return best;
 }
 
-/* The first rank of each host measures with rank 0, one after the other. */
+/* The first rank of each host measures with rank 0, one after another. */
 static struct clock_offset clock_of_host(void) {
   struct clock_offset own = {0, 0};
   int rank = 0;
@@ -137,8 +137,8 @@ void tisim_begin_timeline(const char* directory, bool is_written) {
   int rank = 0;
   PMPI_Comm_dup(MPI_COMM_WORLD, &world);
   PMPI_Comm_rank(world, &rank);
-  /* A test has one host only: then each rank counts as one, whose clock is ahead of that of the
-   * rank before by so many nanoseconds. */
+  /* A test has only one host: then each rank counts as one, whose clock is ahead of the previous
+   * rank's by this many nanoseconds. */
   const char* const ahead = getenv("TISIM_RECORD_EACH_RANK_A_HOST");
   if (ahead != NULL) shift = rank * (int64_t)strtoll(ahead, NULL, 10);
   if (ahead == NULL) {

@@ -38,20 +38,20 @@ bool tisim_load_trace_library(const char* path) {
   return false;
 }
 
-/* The ranks merge their parts pairwise along a tree: in turn k, each rank whose bit k is the lowest
- * that is set sends all it has to the rank without that bit. */
+/* The ranks merge their parts pairwise along a tree: in step k, each rank whose lowest set bit is
+ * bit k sends its merged part to the rank without that bit. */
 
 #define TAG 0
 #define BYTES_PER_MESSAGE (1 << 30)
-/* Merging takes memory in proportion to the parts. Greater ones are left to `tisim pack`. */
+/* Merging takes memory proportional to the parts. Larger ones are left to `tisim pack`. */
 #define MOST_BYTES (UINT64_C(4) << 30)
 
 static MPI_Comm comm = MPI_COMM_NULL;
 
-/* State of a rank at some turn. */
+/* State of a rank at some step. */
 struct merged {
   tt_bytes part; /* no bytes: no rank had a part */
-  bool is_whole; /* nothing has failed */
+  bool is_whole; /* no failure so far */
 };
 
 void tisim_prepare_merge(void) {
@@ -70,8 +70,7 @@ static bool send_bytes(const char* bytes, uint64_t size, int to) {
   return true;
 }
 
-/* With a zero behind the bytes; where there is no memory for them they are received all the same,
- * but `bytes` has no data. */
+/* Appends a zero to the bytes. If memory is insufficient, returns false with no data. */
 static bool receive_bytes(tt_bytes* bytes, int from) {
   uint64_t size = 0;
   *bytes = (tt_bytes){NULL, 0};
@@ -112,7 +111,7 @@ static void receive_all(struct merged* merged, int from) {
   if (failed == 0 && receive_bytes(&unsupported, from) && receive_bytes(&part, from)) {
     tisim_add_unsupported(unsupported.data);
     if (part.size == 0 || !merged->is_whole) {
-      /* This rank has all there is. */
+      /* This rank already has everything. */
     } else if (merged->part.size == 0) {
       merged->part = part;
       part = (tt_bytes){NULL, 0};

@@ -1,5 +1,5 @@
-/* libtisim_trace, found when the program runs: a program that is recorded needs nothing of it, and
- * a host where it cannot be loaded records text. */
+/* libtisim_trace, loaded at run time: a recorded program does not depend on it, and on a host where
+ * it cannot be loaded the parts are text. */
 #ifndef TISIM_TRACE_LIBRARY_H
 #define TISIM_TRACE_LIBRARY_H
 
@@ -7,7 +7,7 @@
 
 #include "tisim_trace.h"
 
-/* FUNCTION(result, name, parameters): the functions that the recorder uses. */
+/* FUNCTION(result, name, parameters): the functions used by the recorder. */
 #define TISIM_TRACE_FUNCTIONS(FUNCTION)                                              \
   FUNCTION(int, interface, (void))                                                   \
   FUNCTION(tt_rank*, rank_open, (uint32_t, uint32_t, size_t, const char*))           \
@@ -35,20 +35,20 @@ struct tisim_trace_library {
 #undef TISIM_MEMBER
 };
 
-/* Loads the library; false, after a message, if that fails. */
+/* Loads the library; returns false, after a message, on failure. */
 bool tisim_load_trace_library(const char* path);
-/* Its contents, once it is loaded. */
+/* Its functions, once it is loaded. */
 extern struct tisim_trace_library tisim_trace;
-/* The same for parts of text, whose calls have no attributes: it lacks the functions that give them
- * values, and those of whole parts. */
+/* The same for text parts, whose calls have no attributes: it lacks the functions that set these,
+ * and those for whole parts. */
 extern const struct tisim_trace_library tisim_text;
 
-/* One trace of the parts of all ranks, made by the ranks when the program ends. */
+/* Merging of the parts of all ranks into one trace, by the ranks at the end of the program. */
 
-/* After MPI_Init, on all ranks: makes the communicator over which parts are sent. */
+/* After MPI_Init, on all ranks: creates the communicator over which parts are sent. */
 void tisim_prepare_merge(void);
-/* Before MPI_Finalize, on all ranks. `part` is the file of this rank's part; NULL: it has none. The
- * trace appears as `output`, and the files are removed; if that fails they stay. The trace of a
+/* Before MPI_Finalize, on all ranks. `part` is the file of this rank's part; NULL if it has none.
+ * The trace is written to `output`, and the files are removed; on failure they stay. The trace of a
  * program with calls that it cannot express begins with lines that name them. */
 void tisim_merge(const char* part, const char* output);
 

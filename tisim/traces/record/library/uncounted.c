@@ -1,5 +1,5 @@
-/* How much of the computation is in code that does not count itself, of a program that does: a
- * timer of the thread's processor time sends a signal, whose handler looks where the program is. */
+/* The share of computation in code that does not count itself, for a program that does: a timer of
+ * the thread's processor time sends a signal, whose handler examines the interrupted address. */
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "state.h"
 
 #define INTERVAL 10000000 /* nanoseconds of processor time */
-#define FEWEST_SAMPLES 20 /* below that nothing is said */
+#define FEWEST_SAMPLES 20 /* with fewer, nothing is reported */
 #define MOST_PAGES 4096   /* a power of two */
 #define MOST_LIBRARIES 64
 #define PAGE_BITS 12
@@ -25,7 +25,7 @@ extern int tisim_is_counted(const void* address) __attribute__((weak));
 static uint64_t samples;
 static uint64_t outside;
 static struct {
-  uintptr_t number; /* 0: the place is free */
+  uintptr_t number; /* 0: free */
   uint64_t samples;
 } pages[MOST_PAGES];
 static timer_t timer;

@@ -1,4 +1,4 @@
-/* The calls that a trace cannot express, by function. */
+/* Calls that a trace cannot express, counted by function. */
 #ifndef TISIM_UNSUPPORTED_H
 #define TISIM_UNSUPPORTED_H
 
@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 void tisim_count_unsupported(const char* name, uint64_t calls);
-/* One line each, in the order of the names: "NAME CALLS\n", each behind `prefix`. The caller frees
+/* Returns one line for each, sorted by name: "NAME CALLS\n", each after `prefix`. The caller frees
  * the text. */
 char* tisim_list_unsupported(const char* prefix);
-/* Counts what such a list says, which has no prefix. */
+/* Adds the counts of such a list without prefixes. */
 void tisim_add_unsupported(const char* list);
 
 #endif

@@ -1,4 +1,4 @@
-/* Reading a counter of the processor without a system call, by the page that the kernel maps. */
+/* Reads a processor counter without a system call, through the page mapped by the kernel. */
 #ifndef TISIM_USER_PAGE_H
 #define TISIM_USER_PAGE_H
 
@@ -7,10 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* `read_counter` reads a counter of the processor by its number. False where the kernel must be
- * asked: it forbids that, the event is not a counter of the processor or not on it now, or the
- * event has counted for a part of the time only. The kernel changes `lock` when it changes the
- * page. */
+/* `read_counter` reads a processor counter by number. Returns false if a system call is necessary:
+ * the kernel forbids direct reads, the event is not currently on a processor counter, or it has
+ * counted only part of the time. The kernel changes `lock` whenever it changes the page. */
 static inline bool tisim_read_user_page(const volatile struct perf_event_mmap_page* page,
                                         uint64_t (*read_counter)(uint32_t), uint64_t* count) {
   uint32_t before;
@@ -21,7 +20,7 @@ static inline bool tisim_read_user_page(const volatile struct perf_event_mmap_pa
     const unsigned width = page->pmc_width;
     if (!page->cap_user_rdpmc || index == 0 || width == 0 || width > 64) return false;
     if (page->time_running != page->time_enabled) return false;
-    /* The counter has `width` bits, of which the highest is a sign. */
+    /* The counter has `width` bits, with the sign in the highest one. */
     const uint64_t highest = UINT64_C(1) << (width - 1);
     const uint64_t bits = read_counter(index - 1) & (highest | (highest - 1));
     *count = (uint64_t)page->offset + ((bits ^ highest) - highest);

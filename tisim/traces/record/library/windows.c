@@ -13,7 +13,7 @@ struct window {
   MPI_Win window;
   int64_t number;
   int64_t comm; /* its number */
-  bool is_self; /* of a communicator of this rank alone, which the trace does not know */
+  bool is_self; /* on a communicator of this rank alone, which the trace does not know */
   MPI_Group group;
   struct window* next;
 };
@@ -39,7 +39,7 @@ int64_t tisim_number_of_window(MPI_Win window) {
   return entry == NULL ? -1 : entry->number;
 }
 
-/* The window, if a call on it is written. */
+/* Returns the window if calls on it are written. */
 static const struct window* written(MPI_Win window) {
   const struct window* const entry = known(window);
   return entry == NULL || entry->is_self || !tisim_is_active() ? NULL : entry;
@@ -140,7 +140,7 @@ static enum tisim_word word_of(enum tisim_word word, MPI_Op op) {
   return word == TISIM_rget_accumulate ? TISIM_rget : TISIM_get;
 }
 
-/* `request`: the number of the one that the call makes; -1: none. */
+/* `request`: number of the request that the call creates; -1 if none. */
 static void write_access(enum tisim_word word, int target, MPI_Count count, MPI_Datatype type,
                          MPI_Op op, const struct window* on, int64_t request) {
   const int64_t numbers[] = {on->number, target == MPI_PROC_NULL ? TISIM_NULL_RANK : target,

@@ -1,5 +1,5 @@
-/* Writing the calls of a rank into its part while it runs. A program that is killed loses at most
- * the calls of its last second. */
+/* Writes the calls of a rank to its part while it runs. A killed program loses at most the calls of
+ * its last second. */
 #include "writer.h"
 
 #include <errno.h>
@@ -18,37 +18,37 @@
 #include "trace_library.h"
 
 #define SECONDS_PER_FLUSH 1
-#define SECONDS_TO_END 2          /* at most, from a signal until the process ends */
+#define SECONDS_TO_END 2          /* maximum time from a signal until the process ends */
 #define CALLS_PER_SIZE_CHECK 4096 /* a power of two */
 #define FIRST_WORDS 256           /* a power of two */
 #define LONGEST_PATH 4096
 
-/* A line of the trace without its numbers: which of them it has. */
+/* The registered form of a line: its key, and its text without numbers. */
 struct line {
   uint64_t key; /* 0: the entry is free */
-  char* text;   /* of the call; NULL: none */
-  int word;     /* of libtisim_trace */
+  char* text;   /* words of the call after its numbers; NULL: none */
+  int word;     /* number in libtisim_trace */
 };
 
 struct tisim_writer {
-  const struct tisim_trace_library* part; /* what writes it */
+  const struct tisim_trace_library* part; /* implementation that writes it */
   tt_rank* rank;
   char path[LONGEST_PATH];
   uint64_t most_bytes;
   uint64_t calls;
   char error[512];    /* empty: none */
-  struct line* lines; /* a hash table */
+  struct line* lines; /* hash table */
   size_t line_room;
   size_t line_count;
-  int64_t* numbers; /* room for those of a call */
+  int64_t* numbers; /* buffer for those of a call */
   size_t number_room;
-  int call_site; /* attributes; -1: not declared yet */
+  int call_site; /* attributes; -1: not yet declared */
   int duration;
   int layer;
   int given;
   int before[TISIM_MOST_TEXTS];
   int matched;
-  pthread_mutex_t lock; /* of the rank and the error */
+  pthread_mutex_t lock; /* protects the rank and the error */
 };
 
 static const char* const names[] = {
@@ -84,20 +84,20 @@ static void flush(tisim_writer* writer) {
   check_size(writer);
 }
 
-/* The flusher: a thread that writes what was recorded once a second, also while the program
- * computes for long. A process that a signal is to end (SIGTERM, SIGINT, SIGHUP; launchers send
- * them when another rank has aborted) writes first, if the program does not handle the signal
- * itself. */
+/* The flusher: a thread that writes the recorded data once per second, even during long
+ * computations of the program. A process about to be ended by a signal (SIGTERM, SIGINT, SIGHUP;
+ * launchers send them when another rank has aborted) first writes its data, unless the program
+ * handles the signal itself. */
 
 static const int ending_signals[] = {SIGTERM, SIGINT, SIGHUP};
 
 static tisim_writer* flushed; /* by the thread; NULL: none */
 static pthread_t thread;
 static bool has_thread;
-static pid_t process; /* a process that it has forked has no flusher */
+static pid_t process; /* a process forked by it has no flusher */
 static sem_t wake;
 static volatile sig_atomic_t is_over;
-static volatile sig_atomic_t ended_by; /* a signal; 0: none */
+static volatile sig_atomic_t ended_by; /* number of a signal; 0: none */
 
 static struct timespec after(time_t seconds) {
   struct timespec time;
@@ -117,7 +117,7 @@ static void* run(void* unused) {
     const struct timespec next = after(SECONDS_PER_FLUSH);
     while (sem_timedwait(&wake, &next) != 0 && errno == EINTR) continue;
     if (is_over) break;
-    /* The thread that the signal has interrupted may hold the lock. */
+    /* The thread interrupted by the signal may hold the lock. */
     const struct timespec latest = after(SECONDS_PER_FLUSH);
     if (pthread_mutex_timedlock(&flushed->lock, &latest) == 0) {
       if (!is_over) flush(flushed);
@@ -128,7 +128,7 @@ static void* run(void* unused) {
   return NULL;
 }
 
-/* The program does not go on while the flusher writes, and then ends the process. */
+/* Suspends the program while the flusher writes and then ends the process. */
 static void on_signal(int number) {
   if (getpid() == process && !is_over) {
     ended_by = number;
@@ -164,7 +164,7 @@ static void start_flusher(tisim_writer* writer) {
   if (has_thread) handle_ending_signals();
 }
 
-/* Not while the lock is held. */
+/* Must not be called while the lock is held. */
 static void stop_flusher(void) {
   if (!has_thread) return;
   is_over = true;
@@ -173,7 +173,7 @@ static void stop_flusher(void) {
   has_thread = false;
 }
 
-/* Bit i: number i of the line is a rank. */
+/* Bit i is set if number i of the line is a rank. */
 static uint64_t ranks_among(const struct tisim_call* call) {
   const char* const roles = roles_of[call->word];
   size_t vectors = 0;
@@ -196,7 +196,7 @@ static size_t numbers_in(const struct tisim_call* call) {
   return call->count + call->named->request_count + call->named->completed_count + 6;
 }
 
-/* Writes the line's text and returns its word; a status below 0 if it cannot be made. */
+/* Registers the line's text and returns its number; a negative status on failure. */
 static int make_word(tisim_writer* writer, const struct tisim_call* call) {
   const struct tisim_named* const named = call->named;
   const size_t longer = named->text == NULL ? 0 : strlen(named->text);
@@ -255,7 +255,7 @@ static bool grow_lines(tisim_writer* writer) {
   return true;
 }
 
-/* Spreads the keys of calls on different files. */
+/* Makes the keys of calls on different files differ. */
 static uint64_t with_text(uint64_t key, const struct tisim_named* named) {
   uint64_t hash = named->size >= 0 ? 1 : 0;
   for (const char* c = named->text; *c != '\0'; ++c) hash = 31 * hash + (unsigned char)*c;
@@ -266,7 +266,7 @@ static int word_of(tisim_writer* writer, const struct tisim_call* call) {
   const struct tisim_named* const named = call->named;
   const uint64_t has = (named->comm != 0) | (uint64_t)(named->request >= 0) << 1 |
                        (uint64_t)(named->source >= 0) << 2 | 8;
-  /* A call that names completed requests has no other numbers. */
+  /* A call with a list of completed requests has no other numbers. */
   const uint64_t numbers = call->count + named->completed_count;
   const uint64_t plain = has | (uint64_t)call->word << 4 | numbers << 12 |
                          (uint64_t)named->request_count << 38 | (uint64_t)named->layer << 62;
@@ -339,7 +339,7 @@ void tisim_writer_count(tisim_writer* writer, int64_t number, int64_t count) {
   pthread_mutex_unlock(&writer->lock);
 }
 
-/* Gives the call an attribute, which is declared when it is first used; -1: it does not have it. */
+/* Sets an attribute of the call, declaring it on first use; a value of -1 means not set. */
 static void set(tisim_writer* writer, int* number, const char* name, int kind, int64_t value) {
   if (value < 0) return;
   if (*number < 0) *number = writer->part->attribute_name(writer->rank, name, kind);
@@ -359,7 +359,7 @@ __attribute__((noinline)) static void set_attributes(tisim_writer* writer,
   }
 }
 
-/* Waits complete several receives: only the receives themselves say what they have matched. */
+/* Waits complete several receives: only the receives themselves record their matched sources. */
 static int64_t set_matched(tisim_writer* writer, const struct tisim_call* call) {
   const struct tisim_named* const named = call->named;
   if (writer->matched < 0) return -1;
@@ -394,7 +394,7 @@ int64_t tisim_writer_call(tisim_writer* writer, const struct tisim_call* call) {
     ticket = set_matched(writer, call);
     check(writer,
           word < 0 || numbers == NULL ? word : writer->part->call(writer->rank, word, numbers));
-    if (writer->calls++ == 0) flush(writer); /* from here on the part says of what program it is */
+    if (writer->calls++ == 0) flush(writer); /* from here on the part identifies the program */
     if ((writer->calls & (CALLS_PER_SIZE_CHECK - 1)) == 0) check_size(writer);
   }
   pthread_mutex_unlock(&writer->lock);
@@ -430,7 +430,7 @@ void tisim_writer_close(tisim_writer* writer, bool is_complete) {
 
 tisim_writer* tisim_open_writer(const char* path, bool is_compressed, int rank, int ranks,
                                 size_t memory, uint64_t most_bytes) {
-  const bool is_long = strlen(path) + 1 >= LONGEST_PATH; /* it may have been cut off */
+  const bool is_long = strlen(path) + 1 >= LONGEST_PATH; /* it may have been truncated */
   if (is_long || access(path, F_OK) == 0) {
     errno = is_long ? ENAMETOOLONG : EEXIST;
     return NULL;
@@ -453,7 +453,7 @@ tisim_writer* tisim_open_writer(const char* path, bool is_compressed, int rank, 
     errno = reason;
     return NULL;
   }
-  /* Declared even if no receive is from any source: then the trace is known to have all of them. */
+  /* Declared even if no receive is from any source: this marks the trace's sources as complete. */
   writer->matched = writer->part->attribute_name(writer->rank, "matched", TT_RANK);
   pthread_mutex_init(&writer->lock, NULL);
   if (is_compressed) start_flusher(writer);

@@ -1,1 +1,1 @@
-"""Counting the instructions of a program that QEMU executes."""
+"""Counting the instructions of a program executed by QEMU."""

@@ -1,4 +1,4 @@
-"""The command under which a program's instructions are counted by QEMU."""
+"""The QEMU command that counts a program's instructions."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _OPTIONS = ("-std=c11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-fvisibility=hidden", 
 
 
 def emulating_command(prefix: str, *, counts_itself: bool) -> list[str]:
-    """Words before a program's name with which QEMU executes it and counts. The counts of each
-    process lie in files that begin with `prefix`; of a program that counts its instructions too,
-    what that adds is left out. Raises InputError when there is no QEMU for programs of x86-64, or
-    no compiler for its plug-in.
+    """Return the words before a program's name with which QEMU executes and counts it. The counts
+    of each process are stored in files that begin with `prefix`; for a program that also counts its
+    instructions, the added ones are left out. Raises InputError when there is no QEMU for x86-64
+    programs, or no compiler for its plug-in.
     """
     emulator = shutil.which(_EMULATOR)
     if emulator is None or os.uname().machine != "x86_64":
@@ -34,7 +34,7 @@ def emulating_command(prefix: str, *, counts_itself: bool) -> list[str]:
 
 
 def _compiled_plugin() -> Path:
-    """The plug-in, compiled on first use."""
+    """Return the plug-in, compiled on first use."""
     package = files("tisim.traces.record")
     source = package.joinpath("qemu", "plugin.c").read_text(encoding="utf-8")
     header = package.joinpath("library", "shared_count.h").read_text(encoding="utf-8")

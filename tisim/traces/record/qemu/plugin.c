@@ -1,12 +1,12 @@
-/* A plug-in of QEMU's user mode that counts the instructions of a program, all threads together.
+/* A QEMU user-mode plug-in that counts the instructions of a program, over all threads.
  *
- * The count lies in a file, PREFIX-PID, that the recorder inside the program maps too. QEMU 7.2 as
- * Debian has it comes without the header of its plug-ins: what is used of it is declared here.
+ * The count is in a file, PREFIX-PID, that the recorder inside the program also maps. Debian's QEMU
+ * 7.2 lacks the header for plug-ins: the parts used here are declared below.
  *
- * Not counted are the recorder's own code, which says where it lies; the jumps through which a
- * program reaches its libraries; and, in a program that counts itself (argument `counts=1`), what
- * that adds to each block. An instruction with a rep prefix counts once, however often it repeats:
- * QEMU executes each repetition as a block of its own, which ends with the instruction. */
+ * Not counted are the recorder's own code, whose address range it provides; the jumps through which
+ * a program reaches its libraries; and, in a program that counts itself (argument `counts=1`), the
+ * instructions added to each block. An instruction with a rep prefix counts once, regardless of its
+ * repetitions: QEMU executes each repetition as a separate block that ends with the instruction. */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@ EXPORTED int qemu_plugin_version = 1;
 
 static struct tisim_shared_count* shared;
 static bool counts_itself;
-/* By virtual processor: the instruction that it repeats; 0: none. */
+/* By virtual processor: the address of the instruction being repeated; 0 if none. */
 static uint64_t repeated[MOST_CPUS];
 
 struct code {
@@ -58,7 +58,7 @@ static struct code code_of(const struct qemu_plugin_tb* block, size_t index) {
   return code;
 }
 
-/* rep or repne before an instruction on strings. */
+/* rep or repne before a string instruction. */
 static bool repeats(struct code code) {
   size_t place = 0;
   bool prefixed = false;
@@ -73,7 +73,7 @@ static bool repeats(struct code code) {
   return (what >= 0xa4 && what <= 0xa7) || (what >= 0xaa && what <= 0xaf);
 }
 
-/* jmp *address(%rip), as in a program's table of its libraries' functions. */
+/* jmp *address(%rip), as in a program's procedure linkage table. */
 static bool is_linkage(const struct qemu_plugin_tb* block, size_t count) {
   static const unsigned char mark[] = {0xf3, 0x0f, 0x1e, 0xfa}; /* endbr64 */
   size_t first = 0;
@@ -107,9 +107,9 @@ static void end_repeating(unsigned cpu, void* nothing) {
   repeated[cpu % MOST_CPUS] = 0;
 }
 
-/* True if the code before the block may be a repeated instruction that has come to its end. */
+/* Returns true if the code before the block may be a repeated instruction that has ended. */
 static bool follows_repeated(struct code first) {
-  if ((first.address & 4095) < 3) return true; /* the page before may not be mapped */
+  if ((first.address & 4095) < 3) return true; /* the previous page may not be mapped */
   const unsigned char* const end = (const unsigned char*)(uintptr_t)first.address;
   const unsigned char what = end[-1];
   if (!((what >= 0xa4 && what <= 0xa7) || (what >= 0xaa && what <= 0xaf))) return false;

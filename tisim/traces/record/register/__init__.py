@@ -1,1 +1,1 @@
-"""Counting instructions in a register: programs that `tisim cc` compiles count themselves."""
+"""Counting instructions in a register: programs compiled by `tisim cc` count themselves."""

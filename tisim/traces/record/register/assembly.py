@@ -1,12 +1,12 @@
-"""Make compiled code count its instructions in r15: a stand-in for the assembler.
+"""Instrument compiled code to count its instructions in r15: a replacement for the assembler.
 
-GCC calls this file as ``as`` (``-B``). It runs on its own, since it runs once a source file.
+GCC calls this file as ``as`` (``-B``). It is standalone, since it runs once per source file.
 
-Each basic block adds the number of its instructions with one ``lea``, which changes no flag and no
-memory. The code goes into a section of its own, ``tisim_text``, so that a function can tell by its
-return address whether its caller counts too. If not, r15 belongs to the caller, and the function
-gives it back when it returns (``counted.s``). Only functions that can be called from elsewhere ask:
-``-fcf-protection=branch`` makes the compiler mark them with ``endbr64``.
+Each basic block adds the number of its instructions with one ``lea``, which changes no flags and no
+memory. The code goes into a separate section, ``tisim_text``, so that a function can determine from
+its return address whether its caller counts too. If not, r15 belongs to the caller, and the
+function restores it when it returns (``counted.s``). Only functions that can be called from
+elsewhere check: ``-fcf-protection=branch`` makes the compiler mark them with ``endbr64``.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ _FLUSHED = frozenset(
 
 
 class RefusedError(Exception):
-    """Code that cannot be made to count."""
+    """Code that cannot be instrumented."""
 
 
 def count_instructions(lines: list[str], position_independent: bool = False) -> list[str]:
-    """The text of an assembly file of GCC, with its instructions counted in r15. Code that is
+    """Return the text of a GCC assembly file with its instructions counted in r15. Code that is
     `position_independent` may become part of a shared library. Raises RefusedError when the code
     uses r15 itself, as inline assembly may.
     """
@@ -55,7 +55,7 @@ def count_instructions(lines: list[str], position_independent: bool = False) -> 
 
 
 def _statements(lines: list[str]) -> Iterator[str]:
-    """The lines; those of inline assembly with one statement each, without comments."""
+    """Yield the lines; inline assembly is split into one statement per line, without comments."""
     inline = False
     for line in lines:
         if line.startswith(("#APP", "#NO_APP")):
@@ -80,15 +80,15 @@ def _is_instruction(line: str) -> bool:
 
 
 class _Block:
-    """The basic block that is being read."""
+    """The current basic block."""
 
     def __init__(self) -> None:
-        self.before: list[str] = []  # what stands before its first instruction
-        self.lines: list[str] = []  # from that on
+        self.before: list[str] = []  # lines before its first instruction
+        self.lines: list[str] = []  # from that instruction on
         self.instructions = 0
 
     def counted(self) -> list[str]:
-        """The whole block, which adds the number of its instructions first."""
+        """Return the whole block, which first adds the number of its instructions."""
         count = [f"\tleaq\t{self.instructions}(%r15), %r15"] if self.instructions else []
         return [*self.before, *count, *self.lines]
 
@@ -103,10 +103,10 @@ class _Pass:
         self._out: list[str] = []
         self._block = _Block()
         self._is_checked = False  # whether the current function may be called from elsewhere
-        self._entered = ""  # the function whose first instruction has not come yet
+        self._entered = ""  # the function whose first instruction is still to come
 
     def _find_called_from_elsewhere(self) -> set[str]:
-        """The functions that begin with ``endbr64``, and those that such a function jumps to."""
+        """Return the functions that begin with ``endbr64``, and functions that are jumped to."""
         found = set()
         function = ""
         for line in self._lines:
@@ -150,7 +150,7 @@ class _Pass:
         self._block = _Block()
 
     def _begin(self, label: str) -> None:
-        """Begin a function, if the label is the name of one."""
+        """Begin a function if the label is its name."""
         if label in self._functions:
             self._entered = label
             self._is_checked = _COLD.sub("", label) in self._called_from_elsewhere
@@ -176,7 +176,7 @@ class _Pass:
         self._end_block()
 
     def _before(self, instruction: str) -> list[str]:
-        """The text before an instruction that ends a block."""
+        """Return the code to insert before an instruction that ends a block."""
         if self._is_checked and _RETURN.match(instruction):
             return self._exit()
         jump = _JUMP.match(instruction)
@@ -222,7 +222,7 @@ class _Pass:
 
 
 def _renamed(text: re.Match[str]) -> str:
-    """The directive of a section of code, for the section of code that counts."""
+    """Translate the directive of a code section to the section of counting code."""
     arguments = text[2].strip().lstrip(",").strip()
     if text[1] is None or not arguments:
         return '\t.section\ttisim_text,"ax",@progbits'
@@ -230,7 +230,7 @@ def _renamed(text: re.Match[str]) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Count in each file that the compiler has written, and call the assembler."""
+    """Instrument each file written by the compiler, and call the assembler."""
     files = [word for word in arguments if word.endswith(".s")]
     independent = bool(os.environ.get("TISIM_COUNT_PIC"))
     with tempfile.TemporaryDirectory() as scratch:
@@ -243,7 +243,7 @@ def main(arguments: list[str]) -> None:
             with open(name, encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123
                 lines = file.read().splitlines()
             if not any(line.lstrip().startswith('.ident\t"GCC') for line in lines):
-                continue  # written by hand: it does not count, and may use r15 as its own
+                continue  # hand-written: it does not count, and may use r15
             try:
                 counted = count_instructions(lines, independent)
             except RefusedError as refused:

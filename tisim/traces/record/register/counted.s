@@ -1,20 +1,20 @@
-# What a program that counts its instructions in r15 needs beside its code: a place a thread for
-# counts that are not in the register, and the register of foreign callers.
+# Run-time support for a program that counts its instructions in r15: per-thread storage for counts
+# that are not in the register, and for the register of foreign callers.
 #
-# A foreign caller is a function of code that does not count (qsort, a library of threads, MPI). It
-# owns r15, and a counting function must give it back. So a counting function that is called from
-# foreign code begins with tisim_enter_foreign and ends with tisim_leave_foreign. Both keep all
-# registers but r15, r11 and the flags.
+# A foreign caller is a function of non-counting code (qsort, a thread library, MPI). It owns r15,
+# and a counting function must restore it. So a counting function called from foreign code begins
+# with tisim_enter_foreign and ends with tisim_leave_foreign. Both preserve all registers except r15,
+# r11 and the flags.
 	.set	MOST, 4096
 
 	.section	.tbss,"awT",@nobits
 	.p2align	4
-foreign_count:			# how many entries there are
+foreign_count:			# number of entries
 	.zero	8
-foreign_entries:		# of each: the stack pointer at the entry of the function, r15, the
-	.zero	32*MOST		# return address, and nothing
+foreign_entries:		# for each: the stack pointer at the entry of the function, r15, the
+	.zero	32*MOST		# return address, and padding
 	.hidden	elsewhere
-elsewhere:			# instructions that are not in r15 any more
+elsewhere:			# instructions moved out of r15
 	.zero	8
 
 	.section	.tdata,"awT",@progbits
@@ -22,7 +22,7 @@ elsewhere:			# instructions that are not in r15 any more
 	.globl	tisim_foreign_stack
 	.type	tisim_foreign_stack, @object
 	.size	tisim_foreign_stack, 8
-tisim_foreign_stack:		# the stack pointer of the last entry; the highest one if there is none
+tisim_foreign_stack:		# the stack pointer of the last entry; the maximum if there is none
 	.quad	-1
 
 	.text
@@ -38,7 +38,7 @@ tisim_enter_foreign:
 	addq	%fs:0, %rdx
 	leaq	foreign_entries-foreign_count(%rdx), %rsi
 	movq	(%rdx), %rcx
-	# An entry of the same depth is of a function that an exception or a longjmp has ended.
+	# An entry of the same depth belongs to a function ended by an exception or a longjmp.
 	testq	%rcx, %rcx
 	jz	2f
 	movq	%rcx, %r11
@@ -80,8 +80,8 @@ tisim_leave_foreign:
 	addq	%fs:0, %rdx
 	leaq	foreign_entries-foreign_count(%rdx), %rsi
 	movq	(%rdx), %rcx
-	# Entries above that of this function are of functions that an exception has ended; they may
-	# have had this stack pointer too, but not this return address.
+	# Entries above that of this function belong to functions ended by an exception; they may have
+	# the same stack pointer, but not the same return address.
 1:	testq	%rcx, %rcx
 	jz	4f
 	decq	%rcx
@@ -109,8 +109,8 @@ tisim_leave_foreign:
 	ret
 	.size	tisim_leave_foreign, .-tisim_leave_foreign
 
-# Before calls that restore r15 from elsewhere, and before those that save it for that: setjmp,
-# longjmp, the throwing of exceptions.
+# Called before functions that restore r15 from memory, and before those that save it for that:
+# setjmp, longjmp, throwing of exceptions.
 	.globl	tisim_flush_count
 	.type	tisim_flush_count, @function
 tisim_flush_count:
@@ -120,7 +120,7 @@ tisim_flush_count:
 	ret
 	.size	tisim_flush_count, .-tisim_flush_count
 
-# For the recorder: where this thread's other count is, and where the code that counts is.
+# For the recorder: the address of this thread's other count, and the range of counting code.
 	.globl	tisim_counted_elsewhere
 	.type	tisim_counted_elsewhere, @function
 tisim_counted_elsewhere:
@@ -129,14 +129,14 @@ tisim_counted_elsewhere:
 	ret
 	.size	tisim_counted_elsewhere, .-tisim_counted_elsewhere
 
-	.section	tisim_text,"ax",@progbits	# there is one, though nothing else may count
+	.section	tisim_text,"ax",@progbits	# never empty, even if nothing else counts
 	nop
 	.text
 	.hidden	__start_tisim_text
 	.hidden	__stop_tisim_text
 	.globl	tisim_is_counted
 	.type	tisim_is_counted, @function
-tisim_is_counted:		# whether an address is in code of the program that counts
+tisim_is_counted:		# whether an address is in counting code of the program
 	xorl	%eax, %eax
 	leaq	__start_tisim_text(%rip), %rdx
 	cmpq	%rdx, %rdi

@@ -17,16 +17,16 @@ from tisim.errors import InputError
 from tisim.support.mpi import compiled_once
 from tisim.traces.record.source import cache_directory
 
-# The compiler of each command, and the variable that names another.
+# The default compiler of each command, and the variable that overrides it.
 COMPILERS = {
     "cc": ("TISIM_CC", "mpicc"),
     "c++": ("TISIM_CXX", "mpicxx"),
     "fc": ("TISIM_FC", "mpif90"),
 }
 # r15 is the counter. endbr64 marks the functions that other code can call. A tail call would leave
-# a function without passing its end. Code that is split into two sections would have to have tables
-# of exceptions for each. A caller must not keep values in registers that a function may change but
-# the compiler saw unchanged: what is added changes r11.
+# a function without passing its end. Code split into two sections would need exception tables for
+# each. A caller must not keep values in registers that the compiler believes a function leaves
+# unchanged: the added code changes r11.
 _OPTIONS = (
     "-ffixed-r15",
     "-fcf-protection=branch",
@@ -38,17 +38,17 @@ _EXPORTED = (
     *("tisim_counted_elsewhere", "tisim_is_counted", "tisim_foreign_stack"),
     *("tisim_enter_foreign", "tisim_leave_foreign", "tisim_flush_count"),
 )
-# Options with which nothing is linked.
+# Options that prevent linking.
 _NOT_LINKED = frozenset(
     ("-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "--version", "--help", "-v", "-###", "-show")
 )
 
 
 def counting_command(command: str, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """Words and environment of the compiler that ``tisim cc -O2 program.c`` runs.
+    """Return the compiler command and environment for ``tisim cc -O2 program.c``.
 
-    Raises InputError when there is no such compiler, when it is not GCC, on another processor than
-    x86-64, and with link-time optimisation, which puts off the assembly until all code is known.
+    Raises InputError when there is no such compiler, when it is not GCC, on processors other than
+    x86-64, and with link-time optimisation, which defers code generation until all code is known.
     """
     variable, default = COMPILERS[command]
     compiler = shlex.split(os.environ.get(variable, default))
@@ -88,7 +88,7 @@ def _require_gcc(compiler: list[str], command: str) -> None:
 
 
 def _installed() -> Path:
-    """A directory with the stand-in for the assembler, and the object that programs need."""
+    """Return a directory with the assembler replacement, and the object that programs need."""
     sources = files("tisim.traces.record.register")
     texts = {
         name: sources.joinpath(name).read_text("utf-8") for name in ("counted.s", "assembly.py")
@@ -107,7 +107,7 @@ def _installed() -> Path:
         run = subprocess.run(command, cwd=scratch, capture_output=True, text=True)
         if run.returncode != 0:
             raise InputError(f"the assembler refuses tisim's own code:\n{run.stderr}")
-        for name in texts:  # the object, by which others see that all is there, comes last
+        for name in texts:  # the object marks completion, so it is moved last
             (scratch / name).replace(place / name)
 
     return compiled_once(place / "counted.o", "counter of instructions", build).parent
