@@ -1,4 +1,4 @@
-"""``tisim extrapolate``: what it says, and what the trace says of how it was made."""
+"""``tisim extrapolate``: its output, and the provenance in the trace."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_damaged_trace_is_named(
 def test_a_function_is_preferred_by_the_names_that_the_message_has(
     tisim: CommandLine, tmp_path: Path, name: str
 ) -> None:
-    # On 4, 9 and 16 ranks floor(log2(P)) - 1 is the same.
+    # The same as floor(log2(P)) - 1 on 4, 9 and 16 ranks.
     def sums(_: int, ranks: int) -> list[str]:
         return ["barrier", f"allreduce {round(ranks**0.5) - 1} 0"]
 
@@ -129,7 +129,7 @@ def tisim_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Command
 
 @pytest.fixture(scope="module")
 def noisy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A ring of 64 ranks from three noisy traces."""
+    """Return an extrapolated ring of 64 ranks from three noisy traces."""
     directory = tmp_path_factory.mktemp("noisy")
     parameters = {"iterations": 20, "noise": 0.1, "compute": 1e8}
     traces = [generated(directory, "ring", ranks, **parameters) for ranks in SIZES]
@@ -199,7 +199,7 @@ def test_uncertainty_counts_volumes_in(noisy: Path, tisim_command: CommandLine) 
     assert "with 5 draws of volumes" in outcome.out
     recorded = noisy.parent / "ring.4.tit"
     exact = replay_with_sets(recorded, None, 4, platform=tisim.Platform.load(platform))
-    assert len(exact.times) == 1  # nothing differs from replay to replay
+    assert len(exact.times) == 1  # all replays are equal
 
 
 def test_summaries_name_what_is_approximate(tmp_path: Path, tisim_command: CommandLine) -> None:

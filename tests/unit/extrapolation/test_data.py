@@ -1,4 +1,4 @@
-"""Calls with lists of numbers and of MPI-IO: exact, refused, or taken as means."""
+"""Calls with lists of numbers and MPI-IO calls: exact, rejected, or replaced by means."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ KEYS = 1 << 14
 
 
 def gathered(rank: int, ranks: int) -> list[str]:
-    """All ranks gather equal parts."""
+    """All ranks gather parts of equal size."""
     part = KEYS // ranks
     return ["barrier", " ".join(["allgatherv", str(part), *[str(part)] * ranks, "1 1"])]
 
 
 def sorted_keys(rank: int, ranks: int) -> list[str]:
-    """IS: who sends how much to whom is data."""
+    """IS: message sizes and peers depend on the data."""
     lines = ["barrier"]
     part = KEYS // ranks // ranks
     for iteration in range(3):
@@ -85,7 +85,7 @@ def test_data_are_drawn_from_a_distribution(tmp_path: Path) -> None:
 
 
 def shared_out(rank: int, ranks: int) -> list[str]:
-    """Parts of other sizes for each rank, which all ranks know."""
+    """Parts of different sizes, which all ranks know."""
     parts = [100 + (7 * other) % 5 for other in range(ranks)]
     return ["barrier", " ".join(map(str, ["allgatherv", parts[rank], *parts, 1, 1]))]
 
@@ -114,7 +114,7 @@ def test_other_numbers_are_compared_one_by_one(
     assert same.status == 0, same.err
     assert "all 128 calls are equal, with all their numbers but those of alltoallv" in same.out
     assert "the numbers of alltoallv add up to " in same.out
-    # Drawn numbers are not the recorded ones; long lines are shown from where they differ.
+    # Drawn numbers differ from the recorded ones; long lines are shown from the first difference.
     found = check(tmp_path / "made.tit", recorded)
     assert found.first is not None
     mine, theirs = found.first.shown()
@@ -122,7 +122,7 @@ def test_other_numbers_are_compared_one_by_one(
     for line in (mine, theirs):
         assert line.startswith("0 alltoallv ")
         assert len(line.split()) < 20
-    # Another number of calls is a difference.
+    # A different number of calls is a difference.
     other = written(lambda rank, ranks: [*sorted_keys(rank, ranks), "barrier"], 32, tmp_path)
     more = tisim(*command, str(other))
     assert more.status == 1
@@ -145,7 +145,7 @@ FIELD = 1 << 24
 
 
 def checkpoints(rank: int, ranks: int) -> list[str]:
-    """All ranks share a field; each has a file of its own; rank 0 keeps a log of them."""
+    """All ranks share a field; each writes a record of its own; rank 0 keeps a log."""
     part = FIELD // ranks
     lines = [
         "file_open 0 field.dat wc",
@@ -161,7 +161,7 @@ def checkpoints(rank: int, ranks: int) -> list[str]:
 
 
 def strides(rank: int, ranks: int) -> list[str]:
-    """Blocks of all ranks in turn; the first and the last have headers of their own."""
+    """Blocks distributed cyclically; the first and the last rank also write a header."""
     lines = ["file_open 0 blocks.dat rwc"]
     lines += [f"file_write_at 0 4096 {4096 * (ranks * block + rank)}" for block in range(4)]
     if rank in (0, ranks - 1):
@@ -170,7 +170,7 @@ def strides(rank: int, ranks: int) -> list[str]:
 
 
 def views(rank: int, ranks: int) -> list[str]:
-    """Blocks of all ranks in turn by a view, and the rows of each rank's tile."""
+    """Blocks distributed cyclically through a view, and the rows of each rank's tile."""
     part = FIELD // ranks
     return [
         "file_open 0 blocks.dat rwc",
@@ -184,14 +184,14 @@ def views(rank: int, ranks: int) -> list[str]:
 
 
 def groups(rank: int, ranks: int) -> list[str]:
-    """A file for four ranks and one for a quarter of all, and one for each of two steps."""
+    """A file per four ranks, a file per quarter of the ranks, and a file for each of two steps."""
     names = [f"of-{rank // 4:03d}.dat", f"{4 * rank // ranks}.dat", "chk-001.h5", "chk-002.h5"]
     return [line for name in names for line in (f"open 3 {name} wc", "write 3 512", "close 3")]
 
 
 def shares(rank: int, ranks: int) -> list[str]:
-    """Blocks of a field of 4,096, dealt in turn, so that the number of ranks says how many each
-    writes; they are read from the last to the first.
+    """4,096 blocks of a field, distributed cyclically, so that the number of writes depends on the
+    number of ranks; they are read in reverse order.
     """
     count = 4096 // ranks
     lines = ["file_open 0 field.dat rwc", "open 1 log.txt wc"]
@@ -202,7 +202,7 @@ def shares(rank: int, ranks: int) -> list[str]:
 
 
 def steps(rank: int, ranks: int) -> list[str]:
-    """Names whose number is the step, beside one that has both; in step s, rank s writes alone."""
+    """Files numbered by step and by rank and step, and files that only rank s writes in step s."""
     lines = []
     for step in range(3):
         names = [f"chk-{step:03d}.h5", f"own-{rank:03d}-{step:03d}.h5"]
@@ -224,8 +224,8 @@ def test_calls_on_files_are_exact_at_many_times_the_ranks(program: Program, tmp_
 
 
 def gathered_files(rank: int, ranks: int) -> list[str]:
-    """The even ranks write 100 kB each of all ranks in pieces of at most 1 MB; every rank reads
-    what grows with the number of ranks.
+    """Each even rank writes 100 kB per rank in pieces of at most 1 MB; every rank reads an amount
+    proportional to the number of ranks.
     """
     lines = ["open 1 field.dat rwc", "open 2 index.dat rc", "read 2 64"]
     if rank % 2 == 0:
@@ -250,7 +250,7 @@ def test_accesses_are_split_where_a_trace_shows_it(tmp_path: Path) -> None:
 
 
 def shared_log(rank: int, ranks: int) -> list[str]:
-    """Offsets that go on and a size that grows, with computations around it."""
+    """Consecutive offsets and a growing size, with computations between the accesses."""
     lines = ["compute 100", "open 1 log.dat rwc"]
     for step in range(4096 // ranks):
         lines += ["compute 7", f"pwrite 1 64 {64 * (ranks * step + rank)}"]

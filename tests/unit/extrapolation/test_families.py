@@ -1,4 +1,4 @@
-"""Functions of the number of ranks, and the costs of call sites that follow them."""
+"""Functions of the number of ranks, and the costs of call sites that they describe."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ DOUBLED = (4, 8, 16)
 
 
 def crossing(rank: int, ranks: int) -> list[str]:
-    """One computation is shared among the ranks, another grows with their number."""
+    """One computation is divided among the ranks, another is proportional to their number."""
     return [f"compute {6400 // ranks}", "barrier", f"compute {25 * ranks}", "allreduce 8 0"]
 
 
@@ -113,7 +113,7 @@ def test_curves_say_what_dominates_from_which_number_on(tmp_path: Path) -> None:
     ranks, sites = zip(*((ranks, curve.site) for ranks, curve in curves.dominating()), strict=True)
     assert len(sites) == 2
     assert ranks[0] == 4
-    assert ranks[1] in (16, 32)  # they are equal at 16
+    assert ranks[1] in (16, 32)  # both are equal at 16
     assert curves.computing is not None
     assert [p.value for p in curves.computing.points] == [1700.0, 1000.0, 800.0, 1000.0, 1700.0]
     # Exact functions have no interval.
@@ -145,14 +145,14 @@ def test_the_page_and_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture[
     text = page.read_text()
     assert "What dominates" in text
     assert "data:image/svg+xml" in text
-    assert "P^2" not in text  # the functions that were found, no others
+    assert "P^2" not in text  # only the functions that were found
     assert "computing at all call sites" in text
     assert "part of computing in the time" not in text
     timed = tmp_path / "times.html"
     assert tisim(*command, "--platform", str(GRAPHENE), "--report", str(timed)).status == 0
     cells = timed.read_text().partition("the whole program")[2].partition("</table>")[0]
     assert " us</td>" in cells
-    # Short numbers, and no intervals that have no extent.
+    # Numbers are short, and empty intervals are omitted.
     assert "e-0" not in cells
     assert " to " not in cells
     assert "<li>part of computing in the time: " in timed.read_text()
@@ -167,7 +167,7 @@ def test_the_page_and_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_intervals_stand_below_their_values(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Beside them, the column of the target was out of the window."""
+    """Next to the values, they would push the target's column out of the window."""
     parameters = {"iterations": 4, "noise": 0.1, "compute": 1e7}
     traces = [str(generated(tmp_path, "ring", ranks, **parameters)) for ranks in DOUBLED]
     page = tmp_path / "scaling.html"

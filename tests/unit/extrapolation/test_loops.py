@@ -1,4 +1,4 @@
-"""Equal programs have equal loops, and the search for a process grid stays short."""
+"""Equal programs get equal loops, and the search for a process grid stays fast."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_rules_that_are_no_loops_are_spelled_out() -> None:
 
 
 def call(text: bytes, *numbers: int) -> ClassCall:
-    """A call of two ranks with the same numbers."""
+    """Return a call of two ranks with the same numbers."""
     shape = Shape(text, (1,) * len(numbers), 1)
     return ClassCall(shape, tuple(np.full(2, n, dtype=np.int64) for n in numbers), frozenset())
 
@@ -77,7 +77,7 @@ CALLS = [
 
 
 def shown(items: tuple[Item, ...], calls: list[ClassCall]) -> list[tuple[int, ...]]:
-    """Of each place, the peers of the calls that started its requests."""
+    """Return the peers of the calls that started each item's requests, and -times for a loop."""
     made: list[tuple[int, ...]] = []
     for item in items:
         if isinstance(item, Repeat):
@@ -89,12 +89,12 @@ def shown(items: tuple[Item, ...], calls: list[ClassCall]) -> list[tuple[int, ..
 
 def test_a_wait_knows_what_started_its_request() -> None:
     assert shown(*with_starters((0, 2, 1, 2), CALLS)) == [(), (1,), (), (2,)]
-    # The numbers of a list that no call has started are not used.
+    # Requests in a list that no call has started are ignored.
     assert shown(*with_starters((0, 3), CALLS)) == [(), ()]
 
 
 def test_a_loop_whose_first_wait_is_of_another_call_begins_elsewhere() -> None:
-    loop = Repeat(3, (2, 0))  # after the receive of another rank
+    loop = Repeat(3, (2, 0))  # preceded by the receive from another rank
     items = (1, loop, 2)
     assert shown(*with_starters(items, CALLS)) == [(), (2,), (-3,), (), (1,)]
 
@@ -111,7 +111,7 @@ SEND, RECV = Shape(b"send 0 0 \1", (1,), 0), Shape(b"recv 0 0 \1", (1,), 0)
 
 
 def program(rank: int, items: tuple[Item, ...]) -> ClassProgram:
-    """Sends of 8, 16 and 24 bytes are calls 0, 2 and 4, with receives after them."""
+    """Calls 0, 2 and 4 send 8, 16 and 24 bytes; calls 1, 3 and 5 receive them."""
     calls = [
         ClassCall(shape, (np.array([size], dtype=np.int64),), frozenset())
         for size in (8, 16, 24)
@@ -137,7 +137,7 @@ def test_ranks_that_make_the_same_calls_in_other_loops_are_one_class() -> None:
 def test_ranks_that_make_other_calls_keep_their_loops() -> None:
     classes = [program(0, (Repeat(2, (0, 1)), 2, 3)), program(1, (Repeat(4, (0, 1)),))]
     assert without_accidental_loops(classes) == classes
-    # A sweep there and back: as many sends and receives in two corners, in another order.
+    # A sweep there and back: two corners have equal numbers of sends and receives in other orders.
     classes = [
         program(0, (Repeat(2, (0, 2)), 4, Repeat(2, (1, 3)))),
         program(1, (Repeat(2, (0, 1)), 4, Repeat(2, (2, 3)))),
@@ -149,7 +149,7 @@ PROBLEM = 144
 
 
 def line_of_cells(side: int, rank: int) -> list[str]:
-    """What SP does along one dimension: a message after each cell, shorter at the edges."""
+    """Communication of SP along one dimension: a message after each cell, shorter at the edges."""
     x, y = rank % side, rank // side
 
     def size(x: int, stage: int) -> int:
@@ -193,7 +193,7 @@ CUBE = "an even grid of 3 dimensions, the longest last"
 
 
 def ring_of_planes(rank: int, ranks: int) -> list[str]:
-    """Each rank sends along the last axis, and rank 3 tells all of them something."""
+    """Each rank sends along the last axis, and rank 3 broadcasts."""
     plane = {8: 4, 16: 4, 32: 8}[ranks]
     after, before = (rank + plane) % ranks, (rank - plane) % ranks
     exchange = [f"isend {after} 1 100", f"recv {before} 1 100", f"wait {rank} {after} 1"]
@@ -213,7 +213,7 @@ def test_grids_have_axes_that_traces_show() -> None:
     grids = [grid for grid in known_grids(SIZES, 64) if grid.name != "a line"]
     sides = [[grid.sides(ranks) or () for ranks in SIZES] for grid in grids]
     assert all(max(axis) > 1 for of_grid in sides for axis in zip(*of_grid, strict=True))
-    # An axis may have length 1 in one trace if another trace shows it.
+    # An axis may have length 1 in one trace if it is longer in another.
     assert [(4, 2, 1), (4, 2, 2), (4, 4, 2)] in sides
 
 
@@ -253,12 +253,12 @@ SQUARE = "an even grid of 2 dimensions, the longest first"
 
 
 def share(side: int, place: int) -> int:
-    """The first places have one more."""
+    """Return the number of points of a place; the first ones have one more."""
     return POINTS // side + (place < POINTS % side)
 
 
 def sweep(rank: int, ranks: int) -> list[str]:
-    """A wavefront over the inner points, and an exchange of all, as LU has them."""
+    """A wavefront over the inner points and an exchange of all points, as in LU."""
     side = isqrt(ranks)
     x, y = rank % side, rank // side
     wide, high = (share(side, at) - (at == 0) - (at == side - 1) for at in (x, y))

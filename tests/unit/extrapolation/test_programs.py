@@ -1,4 +1,4 @@
-"""Solvers as those of NAS, and generated patterns, are extrapolated exactly."""
+"""Solvers like those of NAS and generated patterns are extrapolated exactly."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ def test_files_are_exact_at_64_times_the_ranks(
     [
         # Random partners follow no rule.
         ("sparse", (4, 5, 6), 256, {"degree": 1}, "which ranks"),
-        # Always four wide: nobody knows whether it is at the target.
+        # Always four wide: the width at the target is unknown.
         ("halo3d", (16, 32, 64), 512, {"periodic": True}, "could be"),
-        # No inner rank was seen.
+        # No trace has an inner rank.
         ("halo2d", (2, 4, 6), 64, {}, "no family explains|only the trace of 6 ranks"),
         ("ring", (4, 8), 64, {}, "of 3 numbers of ranks or more"),
         ("ring", (4, 8, 16), 0, {}, "a rank or more"),
@@ -98,7 +98,7 @@ def test_what_is_not_certain_is_refused(
 
 
 def test_a_process_grid_can_be_preferred(tmp_path: Path) -> None:
-    # 4 x 2 x 2, 4 x 4 x 2 and 4 x 4 x 4: even, or always four wide.
+    # 4 x 2 x 2, 4 x 4 x 2 and 4 x 4 x 4: as even as possible, or always four wide.
     parameters = {"periodic": True}
     traces = [generated(tmp_path, "halo3d", ranks, **parameters) for ranks in (16, 32, 64)]
     made = tmp_path / "made.tit"
@@ -133,12 +133,12 @@ def test_strong_scaling_is_fitted(tmp_path: Path) -> None:
         extrapolate(traces, 64, tmp_path / "made.tit", scaling="linear")
 
 
-#: The lines of a rank, without it: of the rank and the number of ranks.
+#: Returns a rank's lines without their rank, given the rank and the number of ranks.
 Program = Callable[[int, int], list[str]]
 
 
 def slabs(rank: int, ranks: int) -> list[str]:
-    """FT: communicators with keys by rank, and all-to-alls of blocks of n / P^2."""
+    """FT: communicators split with keys by rank, and all-to-alls of blocks of n / P^2."""
     count = 1 << 22 >> 2 * (ranks.bit_length() - 1)
     split = [f"comm_split 0 1 0 {rank}", f"comm_split 0 2 {rank} 0"]
     split.append(f"comm_split 0 3 {rank // 4} {rank % 4}")
@@ -146,7 +146,7 @@ def slabs(rank: int, ranks: int) -> list[str]:
 
 
 def row_sums(rank: int, ranks: int) -> list[str]:
-    """CG: sums along the rows of a square grid, of falling distance, and a transposition."""
+    """CG: sums along the rows of a square grid at decreasing distances, and a transposition."""
     side = isqrt(ranks)
     stages = side.bit_length() - 1
     other = rank % side * side + rank // side
@@ -164,7 +164,7 @@ def row_sums(rank: int, ranks: int) -> list[str]:
 
 
 def diagonals(rank: int, ranks: int) -> list[str]:
-    """BT: a cell a stage, with tags by its place, and faces of (p - 1) n^2 / p^2."""
+    """BT: a cell per stage, with tags by its position, and faces of (p - 1) n^2 / p^2."""
     side = isqrt(ranks)
     x, y = rank % side, rank // side
     east, west = (x + 1) % side + y * side, (x - 1) % side + y * side
@@ -181,7 +181,7 @@ def diagonals(rank: int, ranks: int) -> list[str]:
 def sweeps(rank: int, ranks: int) -> list[str]:
     """LU: sweeps over planes, faces in both directions, and sums between messages of some ranks.
 
-    Messages have 2560 / side bytes, and lack a line of points at the edges of the grid.
+    Messages have 2560 / side bytes, minus a line of points at the edges of the grid.
     """
     bits = ranks.bit_length() - 1
     width, height = 1 << (bits + 1) // 2, 1 << bits // 2

@@ -1,10 +1,10 @@
-/* Writes what happens in the MPI calls of a program, a file a rank: the events of OTF2's model.
+/* Records the events of a program's MPI calls in OTF2's model, one file per rank.
  *
- * It is linked into the program, and calls the next MPI_ function in line, which may be another
- * recorder's, so that both record one run. Lines: "enter NAME TIME", "leave TIME" (nanoseconds),
- * "comm NUMBER RANKS", "send|recv PEER COMM TAG BYTES", "isend|irecv ... REQUEST", "posted
- * REQUEST", "sent REQUEST", "collective NAME COMM ROOT SENT RECEIVED"; ranks are those of the
- * communicator.
+ * It is linked into the program and calls the next definition of each MPI function, which may be
+ * another recorder's, so that both record the same run. Lines: "enter NAME TIME", "leave TIME"
+ * (nanoseconds), "comm NUMBER RANKS", "send|recv PEER COMM TAG BYTES", "isend|irecv ... REQUEST",
+ * "posted REQUEST", "sent REQUEST", "collective NAME COMM ROOT SENT RECEIVED"; ranks are relative
+ * to the communicator.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -20,7 +20,7 @@ enum { MOST = 64 };
 static FILE* file;
 static MPI_Comm comms[MOST];
 static int comm_count;
-/* Pending requests: what MPI calls them, and whether each is a receive. */
+/* Pending requests: the MPI handle, and whether it is a receive. */
 static struct {
   MPI_Request request;
   long number;

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 @st.composite
 def mutations(draw: st.DrawFn, whole: bytes) -> bytes:
-    """A file that is cut somewhere, or has some bytes changed, removed or added."""
+    """Draw a file that is truncated, or has some bytes changed, removed or added."""
     if draw(st.booleans()):
         return whole[: draw(st.integers(0, len(whole) - 1))]
     changed = bytearray(whole)

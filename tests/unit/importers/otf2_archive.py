@@ -14,12 +14,12 @@ from tests.support import rank_calls
 from tisim.traces import check
 from tisim.traces.importers import Conversion, convert
 
-# Ticks a second of the traces written here, and between an event and the next.
+# Ticks per second of the traces written here, and ticks between two events.
 TICKS, STEP = 1_000_000_000, 10
 
 
 class Archive:
-    """An OTF2 archive of one-threaded ranks, written as Score-P does."""
+    """An OTF2 archive of single-threaded ranks, as Score-P writes it."""
 
     def __init__(self, writer: otf2.writer.Writer, ranks: int, counter: str | None) -> None:
         self._writer = writer
@@ -57,7 +57,7 @@ class Archive:
 
 
 class RankEvents:
-    """Writes the events of one rank; its clock goes on by a step an event."""
+    """Writes the events of one rank; its clock advances by a step per event."""
 
     def __init__(self, archive: Archive, writer: object) -> None:
         self._archive = archive
@@ -70,7 +70,7 @@ class RankEvents:
         self._writer.write(getattr(events, kind)(self._time, *arguments))  # type: ignore[attr-defined]
 
     def at(self, time: int, kind: str, *arguments: object) -> None:
-        """An event at a time of its own, in ticks."""
+        """Write an event at the given time, in ticks."""
         self._time = time - STEP
         self.event(kind, *arguments)
 
@@ -99,7 +99,7 @@ def lines_of(
     *,
     counter: str | None = None,
 ) -> tuple[list[list[str]], Conversion]:
-    """The lines of each rank that a written archive becomes, without init and finalize."""
+    """Write and import an archive; return each rank's lines without init and finalize."""
     source = directory / "scorep"
     with otf2.writer.open(str(source), timer_resolution=TICKS) as writer:
         program(Archive(writer, ranks, counter))

@@ -1,4 +1,4 @@
-"""What `event_recorder.c` has recorded of a run, written as OTF2 and as Paraver's .prv."""
+"""Runs recorded by `event_recorder.c`, written as OTF2 and as Paraver's .prv."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 RECORDER = Path(__file__).with_name("event_recorder.c")
 
-# Paraver's types and values of calls, as Extrae numbers them.
+# Types and values of calls in Paraver, as numbered by Extrae.
 _P2P, _COLLECTIVE, _OTHER = 50000001, 50000002, 50000003
 _CALLS = {
     "MPI_Send": (_P2P, 1),
@@ -34,7 +34,7 @@ _CALLS = {
 
 @dataclass
 class Call:
-    """A call: when it began and ended, in nanoseconds, and what happened in it."""
+    """A call: its begin and end, in nanoseconds, and its events."""
 
     name: str
     begin: int
@@ -44,7 +44,7 @@ class Call:
 
 @dataclass
 class Recorded:
-    """The calls of each rank, and the ranks of each communicator by its number."""
+    """Calls of each rank, and ranks of each communicator by its number."""
 
     ranks: list[list[Call]]
     comms: dict[int, list[int]]
@@ -69,7 +69,7 @@ def read_events(directory: Path, ranks: int) -> Recorded:
 
 
 def write_otf2(recorded: Recorded, directory: Path) -> None:
-    """As Score-P writes it: one event for each."""
+    """Write OTF2 as Score-P does: one event per recorded event."""
     import otf2
     from otf2.enums import CollectiveOp
 
@@ -109,7 +109,7 @@ def write_otf2(recorded: Recorded, directory: Path) -> None:
 
 
 def write_prv(recorded: Recorded, file: Path) -> None:
-    """As Extrae's merger writes it: messages in pairs, ranks of the world, sizes of collectives."""
+    """Write .prv as Extrae's merger does: paired messages, world ranks, sizes of collectives."""
     start = min(calls[0].begin for calls in recorded.ranks)
     end = max(calls[-1].end for calls in recorded.ranks) - start
     count = len(recorded.ranks)
@@ -154,7 +154,7 @@ def _prv_sizes(recorded: Recorded, rank: int, words: list[str]) -> str:
 
 
 def _prv_messages(recorded: Recorded, start: int) -> Iterator[tuple[int, str]]:
-    """A record for each send and the receive that it matches, in the order of both."""
+    """Yield a record for each send and its matching receive, in the order of both."""
     sent: dict[tuple[int, ...], deque[int]] = defaultdict(deque)
     received: dict[tuple[int, ...], list[tuple[int, int, int]]] = defaultdict(list)
     for rank, calls in enumerate(recorded.ranks):

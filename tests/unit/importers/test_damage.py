@@ -1,4 +1,4 @@
-"""Cut and changed files of all formats end with one message, or are read."""
+"""Truncated and changed files of all formats are imported, or fail with one message."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tisim.errors import InputError
 from tisim.traces.importers import convert
 
 PARAVER = test_paraver.HEADER + "".join(f"{record}\n" for record in test_paraver.EXCHANGE)
-#: The format, the name and the text of a whole file.
+#: The format, name and content of an intact file.
 WHOLE = {
     "darshan": ("darshan", "dxt.txt", test_darshan.TEXT.encode()),
     "dimemas": ("dimemas", "run.dim", test_paraver.DIM.encode()),
@@ -47,7 +47,7 @@ def test_cut_and_changed_files_end_with_one_message(
 ) -> None:
     form, file, whole = WHOLE[name]
     text = data.draw(mutations(whole))
-    assume(not re.search(rb"iter: \( \d{4}", text))  # a sound trace of ScalaTrace, but a long one
+    assume(not re.search(rb"iter: \( \d{4}", text))  # a valid but long ScalaTrace trace
     ends_with_one_message(tmp_path_factory, form, file, text)
 
 

@@ -1,4 +1,4 @@
-"""Importing what darshan-dxt-parser and recorder2text write."""
+"""Importing the output of darshan-dxt-parser and recorder2text."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ COLUMNS = (
     "# Module    Rank  Wt/Rd  Segment          Offset          Length    Start(s)      End(s)"
     "   Pthread-ID\n"
 )
-#: Rank, path, and rows: module, way, offset, length, start, end.
+#: Rank, path, and rows of module, operation, offset, length, start, end.
 Table = tuple[int, str, list[tuple[str, str, int, int, float, float]]]
 
 
 def dxt(*tables: Table, ranks: int = 2) -> str:
-    """What darshan-dxt-parser prints."""
+    """Return the output of darshan-dxt-parser."""
     text = HEAD.format(ranks=ranks)
     for rank, path, rows in tables:
         writes = sum(row[1] == "write" for row in rows)
@@ -60,7 +60,7 @@ TEXT = dxt(
 
 
 def imported(text: str, tmp_path: Path, **options: object) -> tuple[list[list[str]], list[str]]:
-    """The lines of each rank, and the notes."""
+    """Return the lines of each rank, and the notes."""
     file = tmp_path / "dxt.txt"
     file.write_text(text)
     folder = tmp_path / "out"
@@ -101,7 +101,7 @@ def test_accesses_become_calls_at_offsets(tmp_path: Path) -> None:
 
 
 def test_the_import_takes_as_long_on_an_equal_machine(tmp_path: Path) -> None:
-    """On a disk that does what the accesses did, the replay ends when the last access did."""
+    """On a disk with the speed of the recorded accesses, the replay ends with the last access."""
     file = tmp_path / "dxt.txt"
     file.write_text(dxt((0, "/f", [("POSIX", "write", 0, 10**6, 1.0, 2.0)]), ranks=1))
     made = tmp_path / "t.tit"
@@ -168,7 +168,7 @@ def test_logs_that_are_not_printed_are_named(tmp_path: Path) -> None:
         convert([file], tmp_path / "out", speed="1Gf")
 
 
-# Recorder has names in place of descriptors; nested calls have the level 1.
+# Recorder writes names instead of descriptors; nested calls have level 1.
 RANK_0 = """0.001000 0.002000 MPI_Init 0 2 ( 0x1 0x2 )
 0.500000 0.510000 open 0 0 ( /s/out.0 577 438 )
 0.510000 0.520000 write 0 0 ( /s/out.0 0x5 4096 )
@@ -193,7 +193,7 @@ RANK_1 = """0.001000 0.002000 MPI_Init 0 2 ( 0x1 0x2 )
 
 
 def texts(folder: Path, *ranks: str) -> Path:
-    """The directory of a trace with the texts that recorder2text makes there."""
+    """Return the directory of a trace with the text files of recorder2text."""
     inner = folder / "trace" / "_text"
     inner.mkdir(parents=True)
     for rank, text in enumerate(ranks):

@@ -1,4 +1,4 @@
-"""DUMPI's binary files, written here byte by byte from the description of the format."""
+"""DUMPI's binary files, written byte by byte from the description of the format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tisim.traces import check
 from tisim.traces.importers import Conversion, convert
 
 MAGIC = b"\xff\xaa\xddDUMPI"
-# Numbers of functions.
+# Function numbers.
 SEND, RECV, ISEND, IRECV, WAIT, TEST, WAITALL, WAITSOME = 0, 1, 8, 12, 13, 14, 18, 20
 SEND_INIT, START, SENDRECV, TYPE_VECTOR = 26, 31, 33, 36
 BARRIER, GATHERV, ALLTOALLV, ALLREDUCE, CART_SUB = 52, 55, 61, 65, 111
@@ -23,7 +23,7 @@ WORLD, INT, DOUBLE = 2, 9, 14
 
 
 class Writer:
-    """Writes the binary trace of one rank: each call takes 1 us, and 1 us passes between calls."""
+    """Writes the binary trace of one rank: each call takes 1 us, with 1 us between calls."""
 
     def __init__(self, labels: tuple[str, ...] = ()) -> None:
         self._body = struct.pack(">II", 0, 0)
@@ -70,7 +70,7 @@ def statuses(*sources: int) -> bytes:
 def imported(
     directory: Path, *ranks: Writer, **options: object
 ) -> tuple[list[list[str]], Conversion]:
-    """The lines of each rank without init, computations and finalize."""
+    """Return the lines of each rank without init, computations and finalize."""
     for rank, writer in enumerate(ranks):
         (directory / f"run-{rank:04d}.bin").write_bytes(writer.bytes())
     meta = directory / "run.meta"
@@ -170,7 +170,7 @@ def test_persistent_requests_and_exchanges(tmp_path: Path) -> None:
 def test_communicators_have_the_same_number_on_all_ranks(tmp_path: Path) -> None:
     ranks = [started() for _ in range(4)]
     for rank, writer in enumerate(ranks):
-        # The handles of the ranks differ, as hashes do.
+        # Handles differ between ranks, as hashes do.
         writer.call(COMM_DUP, struct.pack(">hh", WORLD, 100 + rank))
         writer.call(COMM_SPLIT, struct.pack(">hiih", 100 + rank, rank % 2, rank, 50 - rank))
         writer.call(ALLREDUCE, struct.pack(">ihbh", 3, INT, 3, 50 - rank))

@@ -1,4 +1,4 @@
-"""Schedules of GOAL: read, imported as sequences, and run."""
+"""GOAL schedules: read, imported as sequences, and run."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tisim.simulation.goal import GoalResult, check_goal, replay_goal
 from tisim.traces import check
 from tisim.traces.importers import Conversion, convert
 
-#: A node of the binary form: kind, peer, size, tag, who waits for its end, who for its beginning.
+#: Node of the binary form: kind, peer, size, tag, successors of its end, successors of its start.
 Node = tuple[int, int, int, int, list[int], list[int]]
 SEND, RECEIVE, COMPUTE = 1, 2, 3
 
 
 def binary(*ranks: list[Node]) -> bytes:
-    """A schedule as bytes."""
+    """Return a schedule in binary form."""
     head = struct.pack("<IBB", len(ranks), 0, 0)
     place = len(head) + 16 * len(ranks)
     table, bodies = b"", b""
@@ -46,7 +46,7 @@ def binary(*ranks: list[Node]) -> bytes:
 
 
 def imported(directory: Path, schedule: str | bytes, rank: int = 0) -> tuple[list[str], Conversion]:
-    """The lines of a rank without init and finalize."""
+    """Return the lines of a rank without init and finalize."""
     file = directory / "schedule.goal"
     file.write_bytes(schedule if isinstance(schedule, bytes) else schedule.encode())
     made = convert(file, directory / "trace", speed=1e9)
@@ -158,7 +158,7 @@ def test_what_no_sequence_can_say_is_refused(tmp_path: Path, rows: str, message:
 
 def test_schedules_of_its_successor_are_refused(tmp_path: Path) -> None:
     schedule = bytearray(binary(*NODES))
-    schedule[8 + 6 + 32 + 8 + 4 + 4] = 9  # the kind of the first operation
+    schedule[8 + 6 + 32 + 8 + 4 + 4] = 9  # kind of the first operation
     with pytest.raises(InputError, match="schedules of LogGOPSim 2"):
         imported(tmp_path, bytes(schedule))
     with pytest.raises(InputError, match=r":3: 'l0: put 1b to 1 ct 0 tag 10' .*LogGOPSim 2"):
@@ -178,7 +178,7 @@ PLAIN = {
 
 
 def platform(directory: Path, ranks: int, bandwidth: str = "1e27Bps") -> Path:
-    """Hosts of which all reach each other over a link that nobody shares."""
+    """Write a platform whose hosts are connected pairwise by a link without contention."""
     hosts = "".join(f'<host id="h{i}" speed="1Gf"/>' for i in range(ranks))
     pairs = [(a, b) for a in range(ranks) for b in range(a, ranks)]
     routes = "".join(f'<route src="h{a}" dst="h{b}"><link_ctn id="l"/></route>' for a, b in pairs)
@@ -206,13 +206,13 @@ def replayed(
 @pytest.mark.parametrize("schedule", [TEXT, binary(*NODES)])
 def test_text_and_binary(tmp_path: Path, schedule: str | bytes) -> None:
     result = replayed(tmp_path, schedule, 2)
-    # 500 ns, two messages, 20 ns.
+    # 500 ns, two messages, and 20 ns.
     assert list(result.ends * 1e9) == pytest.approx([2520, 1500], rel=1e-9)
     assert (result.operations, result.messages, result.unexpected) == (6, 2, 0)
 
 
 def test_dependencies_are_not_in_a_sequence(tmp_path: Path) -> None:
-    # Rank 0 receives two messages, the first of the file late, and answers each when it is there.
+    # Rank 0 receives two messages, the first one in the file late, and computes after each arrives.
     text = """num_ranks 2
 rank 0 {
   a: recv 8b from 1 tag 1
@@ -257,7 +257,7 @@ rank 1 { w: calc 9000
  r requires w }
 """
     eager = replayed(tmp_path, text, 2, "0:2e-7:1e-10")
-    # The sender's processor: 200 ns + 100 ns. The message arrives at 1,200 ns, and waits.
+    # Overhead of the sender: 200 ns + 100 ns. The message arrives at 1,200 ns and waits.
     assert list(eager.ends * 1e9) == pytest.approx([310, 9300], rel=1e-9)
     waiting = replayed(tmp_path, text, 2, "0:2e-7:1e-10", eager=1000)
     assert list(waiting.ends * 1e9) == pytest.approx([9010, 9300], rel=1e-9)
@@ -334,7 +334,7 @@ def test_what_is_no_schedule(tmp_path: Path, text: str | bytes, message: str) ->
 
 
 def drawn(seed: int) -> tuple[list[list[Node]], int]:
-    """Ranks whose operations depend on earlier ones at random, and which all end."""
+    """Return ranks whose operations depend on random earlier ones, and which all terminate."""
     rng = random.Random(seed)
     count = rng.randint(2, 8)
     ranks: list[list[Node]] = [[] for _ in range(count)]
@@ -342,7 +342,7 @@ def drawn(seed: int) -> tuple[list[list[Node]], int]:
         source, target = rng.randrange(count), rng.randrange(count)
         rows = [(source, (COMPUTE, 0, rng.randint(1, 5000), 0, [], []))]
         if source != target and rng.random() < 0.7:
-            # Messages of one tag may overtake each other, so they are alike.
+            # Messages with the same tag may overtake each other, so they are identical.
             tag = number + 1 if rng.random() < 0.5 else 0
             size = rng.choice([1, 8, 1000, 70000]) if tag else 8
             peer = 0xFFFFFFFF if tag and rng.random() < 0.2 else source
@@ -366,7 +366,7 @@ def test_times_are_those_of_loggopsim(tmp_path: Path, seed: int) -> None:
     ranks, count = drawn(seed)
     rng = random.Random(-seed - 1)
     overhead, slope = rng.choice([0, 300, 1500]), rng.choice([0, 1])
-    # LogGOPSim takes the overhead of a byte for all but the first.
+    # LogGOPSim charges the overhead per byte for all bytes but the first.
     longer = [[(k, p, s + (k != COMPUTE), t, e, b) for k, p, s, t, e, b in r] for r in ranks]
     file = tmp_path / "s.bin"
     file.write_bytes(binary(*longer))
@@ -385,7 +385,7 @@ def test_bytes_through_a_link_are_those_of_loggopsim(tmp_path: Path) -> None:
     program = os.environ.get("TISIM_LOGGOPSIM")
     if not program:
         pytest.skip("TISIM_LOGGOPSIM names no LogGOPSim")
-    # A ring: each rank passes on what it has received.
+    # A ring: each rank forwards the message it has received.
     count, size = 8, 5000
     ranks: list[list[Node]] = [[(SEND, 1, size, 0, [], []), (RECEIVE, 7, size, 0, [], [])]]
     ranks += [

@@ -1,4 +1,4 @@
-"""Importing by the command and from Python: formats, notes, times of calls."""
+"""The import command and its Python function: formats, notes, times of calls."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_mistakes_end_with_one_message(
 
 
 class _Pings(Importer):
-    """Reads files of lines ``ping RANK PEER``."""
+    """Reads files with lines ``ping RANK PEER``."""
 
     name = "pings"
     title = "lines of pings"
@@ -119,7 +119,7 @@ FINALIZE = "a rank without MPI_Finalize, which is added"
 
 
 def notes_of(made: Conversion) -> dict[str, tuple[int, str]]:
-    """The count and the first place of each kind, without what comes after a colon."""
+    """Return the count and the first place of each kind of note, without the text after a colon."""
     return {note.text: (note.count, note.first) for note in made.notes}
 
 
@@ -223,7 +223,7 @@ def test_otf2(tmp_path: Path) -> None:
 
 
 ROOT = Path(__file__).resolve().parents[3]
-# A millisecond of computing, and a message that takes half a millisecond.
+# A millisecond of computation, and a message that takes half a millisecond.
 TIMED_TABLE = """\
 rank,call,start,end,peer,bytes
 0,MPI_Init,0,0.1,,
@@ -250,7 +250,7 @@ def test_a_prediction_is_compared_with_the_imported_run(
     ended = tisim("validate", "study.toml", "--report", "study.html", "--json", "study.json")
     assert ended.status == 0, ended.err
     [case] = json.loads(Path("study.json").read_text())["cases"]
-    # The table's first call begins at 0, and its last one ends after 101.6 ms.
+    # The first call in the table begins at 0, and the last one ends at 101.6 ms.
     assert case["real"] == [pytest.approx(0.1016)]
     [predicted] = case["predicted"]
     assert case["error"] == pytest.approx(predicted / 0.1016 - 1)

@@ -1,4 +1,4 @@
-"""Traces of liballprof, written here line by line from the description of its recorder."""
+"""Traces of liballprof, written line by line from the description of its recorder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ INT, DOUBLE = "1,4,4", "10,8,8"
 
 
 class Recorder:
-    """Writes the lines of one rank: each call takes 1 us, and 1 us passes between calls."""
+    """Writes the lines of one rank: each call takes 1 us, with 1 us between calls."""
 
     def __init__(self, rank: int, ranks: int, handle: int = 6575616) -> None:
         self.world = f"{handle},{rank},{ranks}"
@@ -36,7 +36,7 @@ class Recorder:
 def imported(
     directory: Path, *ranks: Recorder, speed: float = 1e6
 ) -> tuple[list[list[str]], Conversion]:
-    """The lines of each rank without init, computations and finalize."""
+    """Return the lines of each rank without init, computations and finalize."""
     for rank, recorder in enumerate(ranks):
         (directory / f"pmpi-trace-rank-{rank}.txt").write_text(recorder.text())
     target = directory / "trace"
@@ -179,7 +179,7 @@ def test_a_missing_rank_is_named(tmp_path: Path) -> None:
 
 
 def sample() -> str:
-    """A rank with requests and a collective of one size for each rank."""
+    """Return the trace of a rank with requests and a collective with a size per rank."""
     zero = Recorder(0, 1)
     zero("Isend", 5, 1, INT, 0, 7, zero.world, 1000)("Recv", 5, 1, INT, 0, 7, zero.world, 0)
     zero("Waitall", 1, 1000, 0)("Gatherv", 5, 1, INT, 6, 7, "1", 8, "0", INT, 0, zero.world)

@@ -1,4 +1,4 @@
-"""OTF2 traces, written here with the format's own library, become the program that they tell."""
+"""Importing OTF2 traces, which are written here with the format's own library."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_an_exchange_is_its_two_halves(tmp_path: Path) -> None:
     assert calls == ["isend 0 1 101 request=0", "irecv 0 1 100 request=1", "waitall requests=0,1"]
 
 
-# The bytes sent and received that Score-P writes of a collective on 4 ranks, by rank; root 1.
+# Bytes sent and received that Score-P writes for a collective on 4 ranks, by rank; root 1.
 _COLLECTIVES = {
     "BARRIER": (lambda r: (0, 0), "barrier"),
     "BCAST": (lambda r: (400, 100) if r == 1 else (0, 100), "bcast 100 1"),
@@ -355,7 +355,7 @@ def test_damage_to_any_file_ends_with_one_message(
             assert "\n" not in str(error)
             refused += 1
         file.write_bytes(whole)
-    # The library's reading of some damage depends on its uninitialised memory.
+    # How the library reads some damaged files depends on its uninitialised memory.
     assert refused > rounds / 3
-    # The library prints nothing of its own.
+    # The library itself prints nothing.
     assert capfd.readouterr().err == ""

@@ -26,7 +26,7 @@ UNKNOWN = 2**64 - 1
 
 
 class Files:
-    """Definitions of files and handles of an archive."""
+    """Definitions of an archive's files and handles."""
 
     def __init__(self, archive: Archive) -> None:
         self._known = archive.known
@@ -104,7 +104,7 @@ def test_files_of_posix(tmp_path: Path) -> None:
 
 
 def test_one_level_of_nested_operations(tmp_path: Path) -> None:
-    """What MPI-IO does by POSIX inside one of its calls is not written twice."""
+    """POSIX operations nested in an MPI-IO call are not written twice."""
 
     def program(archive: Archive) -> None:
         files = Files(archive)

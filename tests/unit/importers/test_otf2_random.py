@@ -1,4 +1,4 @@
-"""Random calls of OTF2 traces, in orders that MPI would not always allow."""
+"""OTF2 traces with random calls, in orders that MPI would not always allow."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _VECTORS = (CollectiveOp.ALLGATHERV, CollectiveOp.ALLTOALLV)
 
 
 class Handles:
-    """Files of an archive: three, standard output, and one that another handle is made by."""
+    """Three files of an archive, standard output, and a handle with a parent handle."""
 
     def __init__(self, archive: Archive) -> None:
         known = archive.known
@@ -65,7 +65,7 @@ class Handles:
 
 
 class Program:
-    """Random calls of one rank."""
+    """Generates random calls of one rank."""
 
     def __init__(
         self, archive: Archive, rank: RankEvents, seed: int, files: Handles | None = None
@@ -196,9 +196,9 @@ _CALLS = (
 )
 
 
-#: By seed, counter and whether there are files, the first digits of a hash of lines and notes. They
-#: are those of two readers that agreed: the core's, and one of the package's callbacks, which tisim
-#: had up to 01a3309c.
+#: First digits of a hash of lines and notes, by seed, counter and presence of files. Two readers
+#: agreed on them: the core's, and one with the callbacks of OTF2's package, in tisim up to
+#: 01a3309c.
 FOUND = json.loads(Path(__file__).with_name("otf2_random.json").read_text())
 
 
@@ -221,7 +221,7 @@ def random_program(directory: Path, seed: int, counter: str, files: bool) -> str
                 program.run(20)
                 if counter:
                     rank.count()
-            if seed < 4:  # others are cut off
+            if seed < 4:  # the others are truncated
                 end(rank)
     notes = Notes()
     options = ImportOptions(speed=None if counter else 1e9, counter=counter or None)
@@ -232,7 +232,7 @@ def random_program(directory: Path, seed: int, counter: str, files: bool) -> str
 
 
 def merged(lines: list[str]) -> list[str]:
-    """The lines with computations that stand side by side added up."""
+    """Return the lines with adjacent computations merged."""
     made: list[str] = []
     for line in lines:
         words, before = line.split(), made[-1].split() if made else []

@@ -1,4 +1,4 @@
-"""Call paths of OTF2: the functions that are entered and not left around a call of MPI."""
+"""Call paths in OTF2: the functions that are active around an MPI call."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tisim.traces.importers.otf2.archive import function_name  # noqa: E402
 
 
 def solver(archive: Archive) -> None:
-    """Rank 0 sends in two functions to rank 1, once too often."""
+    """Rank 0 sends to rank 1 in two functions; one message is never received."""
     main = archive.known.region(
         "main", source_file="/home/user/solver.c", begin_line_number=12, paradigm=Paradigm.COMPILER
     )
@@ -88,12 +88,12 @@ def test_a_directory_has_the_same_lines(tmp_path: Path, imported: Path) -> None:
 
 
 def actions_of(file: Path) -> list[str]:
-    """The lines of a rank without comments, which hold its call sites."""
+    """Return the lines of a rank without comments, which contain its call sites."""
     return [line for line in file.read_text().splitlines() if not line.startswith("#")]
 
 
 def wandering(archive: Archive, seed: int) -> Iterator[str]:
-    """Random functions, left in their order or not at all, and the call path of each barrier."""
+    """Enter and leave random functions, in order or not at all; yield each barrier's call path."""
     draw = random.Random(seed)
     rank = archive.rank(0)
     around: list[str] = []

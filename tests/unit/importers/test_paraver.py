@@ -1,4 +1,4 @@
-"""Paraver's .prv and Dimemas's .dim: exports of replays, and records written line by line."""
+"""Paraver's .prv and Dimemas's .dim: exports of replays, and records written by hand."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ P2P, COLLECTIVE, OTHER = 50000001, 50000002, 50000003
 def imported(
     directory: Path, records: list[str], **options: object
 ) -> tuple[list[list[str]], Conversion]:
-    """The lines of both ranks without init and finalize."""
+    """Return the lines of both ranks without init and finalize."""
     file = directory / "run.prv"
     file.write_text(HEADER + "c:1:1:2:1:2\n" + "".join(f"{record}\n" for record in records))
     made = convert(file, directory / "trace", **({"speed": 1e9} | options))  # type: ignore[arg-type]
@@ -114,7 +114,7 @@ def test_sizes_of_vector_collectives_come_from_all_ranks(tmp_path: Path) -> None
 
 
 def test_old_traces_lack_their_collectives(tmp_path: Path) -> None:
-    """Their headers list no processors, and their global communications are records of kind 4."""
+    """Their headers list no processors, and their global communication records have kind 4."""
     (tmp_path / "run.prv").write_text(
         "#Paraver (26/01/04 at 16:35):1000:2:1:2(1:1,1:2)\nc:1:1:2:1:2\nc:1:2:1:-1\n"
         + "".join(f"{record}\n" for record in EXCHANGE[:5])
@@ -190,7 +190,7 @@ def test_the_import_of_an_export_has_the_same_calls(tmp_path: Path) -> None:
 
 
 def test_the_times_of_calls_are_those_of_the_prediction(tmp_path: Path, nas_traces: Path) -> None:
-    """What `tisim validate` sums up of a run is the same, whoever has written its timeline."""
+    """`tisim validate` gets the same sums per kind of call from either tool's timeline."""
     trace = nas_traces / "lu.S.4"
     files = [tmp_path / name for name in ("run.prv", "run.csv")]
     tisim.replay(trace, platform=GRAPHENE, timeline=files)
@@ -200,7 +200,7 @@ def test_the_times_of_calls_are_those_of_the_prediction(tmp_path: Path, nas_trac
         with file.open(newline="") as stream:
             rows = list(csv.DictReader(stream))
         spent = [(row["kind"], float(row["end"]) - float(row["start"])) for row in rows]
-        # Computation before a rank's first call and after its last one is in no call's gap.
+        # Computation before a rank's first call and after its last one belongs to no call.
         left_out = ("nop", "compute")
         sums.append({k: time for k, time in sum_by_kind(spent).items() if k not in left_out})
     assert sums[0].keys() == sums[1].keys()
@@ -213,7 +213,7 @@ def test_the_export_of_a_nas_benchmark(name: str, nas_traces: Path, tmp_path: Pa
     first = tisim.replay(nas_traces / name, platform=GRAPHENE, timeline=tmp_path / "run.prv")
     made = convert(tmp_path / "run.prv", tmp_path / "again.tit", speed="3.68Gf")
     second = tisim.replay(tmp_path / "again.tit", platform=GRAPHENE)
-    # The export has whole nanoseconds.
+    # The export is rounded to nanoseconds.
     assert second.simulated_time == pytest.approx(first.simulated_time, rel=5e-5)
     assert not made.notes
     assert check(tmp_path / "again.tit").errors == 0
@@ -264,14 +264,14 @@ s:0:50
 
 
 def imported_dim(directory: Path, text: str | bytes) -> tuple[list[list[str]], Conversion]:
-    """The lines of both ranks without init and finalize."""
+    """Return the lines of both ranks without init and finalize."""
     file = directory / "run.dim"
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
     made = convert(file, directory / "trace", speed=1e9)
     return rank_calls(directory / "trace"), made
 
 
-# The newer form names threads of peers.
+# The newer form includes the thread of the peer.
 @pytest.mark.parametrize("thread", ["", ":0"])
 def test_records_become_calls(tmp_path: Path, thread: str) -> None:
     text = DIM

@@ -1,4 +1,4 @@
-"""Pilgrim's files, written here byte by byte from the description of the format."""
+"""Pilgrim's files, written byte by byte from the description of the format."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tisim.traces import check
 from tisim.traces.importers import Conversion, convert
 from tisim.traces.packed import unpack
 
-# Numbers of functions.
+# Function numbers.
 SEND, RECV, ISEND, IRECV, WAITALL, WAITANY, SENDRECV = 71, 293, 341, 301, 175, 352, 327
 BCAST, BARRIER, COMM_DUP, COMM_SPLIT = 332, 179, 310, 186
 TYPE_VECTOR, GATHERV, IBCAST, FREE, COMM_RANK = 277, 307, 151, 383, 86
@@ -62,7 +62,7 @@ def write(
     calls: Sequence[int],
     mode: bytes = b"LOSSLESS",
 ) -> Path:
-    """A trace whose calls take 1 us and begin 3 us after the one before."""
+    """Write a trace whose calls take 1 us and begin 3 us apart."""
     directory.mkdir(exist_ok=True)
     ranks = len(of_rank)
     (directory / "pilgrim.mt").write_bytes(struct.pack("<di20sq", 1e-6, ranks, mode, 0))
@@ -75,7 +75,7 @@ def write(
         serialized.append((len(grammar), 1))
         for rule, body in grammar.items():
             serialized += [(rule, 1), (len(body), 1), *body]
-    # A grammar of grammars whose first rule names a second one for what it begins with.
+    # A grammar of the grammars; its first rule begins with a reference to a second rule.
     start = min(number for number, _ in serialized) - 1
     half = len(serialized) // 2
     rules = {start: [(start - 1, 1), *serialized[half:]], start - 1: serialized[:half]}
@@ -92,7 +92,7 @@ def write(
 
 
 def exchange(directory: Path, times: int = 3) -> Path:
-    """Rank 0 sends to rank 1 in a loop, with other calls around."""
+    """Rank 0 sends to rank 1 in a loop, surrounded by other calls."""
     signatures = [
         key(BARRIER, ints(WORLD)),
         send(-1, 10),
@@ -108,7 +108,7 @@ def exchange(directory: Path, times: int = 3) -> Path:
 
 
 def imported(directory: Path, **options: object) -> tuple[list[list[str]], Conversion]:
-    """The lines of each rank without their computations."""
+    """Return the lines of each rank without their computations."""
     target = directory.parent / f"{directory.name}-text"
     made = convert(directory, target, **(options or {"speed": 1e9}))  # type: ignore[arg-type]
     return [[line for line in own if "compute" not in line] for own in rank_lines(target)], made
@@ -137,7 +137,7 @@ def test_the_time_between_calls_is_computed_and_that_of_silent_calls_is_not(tmp_
         for line in (tmp_path / "t" / "rank-0.txt").read_text().splitlines()
         if "compute" in line
     ]
-    # Before the first call and between calls, the time around MPI_Comm_rank together.
+    # Before the first call and between calls, with the time around MPI_Comm_rank merged.
     assert computed == ["5000", *["2000"] * 5]
 
 
@@ -243,7 +243,7 @@ def test_times_are_kept_for_the_viewer(tmp_path: Path) -> None:
 
 
 def test_neighbourhood_collectives_name_their_neighbours(tmp_path: Path) -> None:
-    """On a grid of 2 times 1, periodic in the first dimension, on a copy of it, and on a graph."""
+    """On a 2 x 1 grid with a periodic first dimension, on a copy of it, and on a graph."""
     both = POINTER + ints(3, INT) + POINTER + ints(3, INT)
     counts = ints(1, 2, 0, 0) + ints(*4 * [0]) + ints(INT)
     signatures = [
@@ -383,7 +383,7 @@ def test_damage_ends_with_one_message(
 ) -> None:
     directory = exchange(tmp_path_factory.mktemp("damage") / "logs")
     whole = (directory / name).read_bytes()
-    # The strategy's bytes are a mask: the file is XORed with them.
+    # The drawn bytes are a mask that is XORed with the file.
     damaged = bytes(
         a ^ b for a, b in zip(whole, data[: len(whole)].ljust(len(whole), b"\0"), strict=True)
     )[: len(data)]

@@ -1,6 +1,6 @@
-"""One run, recorded by tisim and, as other tools would, by a recorder of this test's own.
+"""One run recorded both by tisim and by this test's own recorder, as another tool would.
 
-That recorder is linked into the program, and calls the functions of tisim's, which is loaded next.
+The latter is linked into the program and calls the functions of tisim's recorder, loaded after it.
 """
 
 from __future__ import annotations
@@ -64,18 +64,18 @@ int main(int argc, char** argv) {
   return 0;
 }
 """
-# Bytes of the types that tisim's recorder names: double, int.
+# Bytes of the types in tisim's recordings: double, int.
 TYPES = {"0": 8, "1": 4}
 RANKS = 3
-# Where collectives have their sizes, and how many arguments they have without types.
+# Number of leading size arguments of collectives, and number of arguments without types.
 _SIZES = {"bcast": (1, 2), "reduce": (1, 3), "allreduce": (1, 2), "gather": (2, 3)}
 _SIZES["alltoall"] = (2, 2)
 
 
 def calls_of(lines: list[str]) -> list[str]:
-    """The calls of a rank with sizes in bytes, without those to no rank; sources are those matched.
+    """Return the calls of a rank with sizes in bytes and matched sources; skip MPI_PROC_NULL.
 
-    Communicators of these programs have the world's ranks in its order, and count as the world.
+    These programs' communicators have the world's ranks in its order, and count as the world.
     """
     return list(_calls(lines))
 
@@ -100,7 +100,7 @@ def _calls(lines: list[str]) -> Iterator[str]:
         elif len(arguments) > 3:
             arguments[2] = str(int(arguments[2]) * TYPES[arguments.pop()])
         if name in ("reduce", "allreduce"):
-            arguments[1] = "0"  # what the reduction computes
+            arguments[1] = "0"  # operation of the reduction
         if arguments[:1] == ["-666"]:
             continue
         if arguments[:1] == ["-555"]:
@@ -136,5 +136,5 @@ def test_otf2_and_paraver_have_the_calls_of_the_run(
             other = (tmp_path / name / f"rank-{rank}.txt").read_text().splitlines()
             calls = calls_of(recorded.lines[rank])
             assert calls_of(other) == calls
-        # Which worker has how many tasks differs from run to run.
+        # The distribution of tasks to workers differs between runs.
         assert max(len(calls_of(lines)) for lines in recorded.lines) > 10

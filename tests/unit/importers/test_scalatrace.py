@@ -1,4 +1,4 @@
-"""ScalaTrace's text, written here line by line from what its samples show."""
+"""ScalaTrace's text, written line by line after its samples."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ EVENT6: 1045 00
 def imported(
     directory: Path, text: str | bytes, **options: object
 ) -> tuple[list[list[str]], Conversion]:
-    """The calls of each rank."""
+    """Return the calls of each rank."""
     file = directory / "0"
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
     made = convert(file, directory / "trace.tit", **options)  # type: ignore[arg-type]
@@ -104,14 +104,14 @@ def test_loops_rank_lists_and_values_by_rank(tmp_path: Path) -> None:
 
 
 def test_loops_are_not_written_out(tmp_path: Path) -> None:
-    """Sizes alternate in the loop, whose number of iterations is odd."""
+    """Sizes alternate in the loop, which has an odd number of iterations."""
     kept, made = imported(tmp_path, TRACE.replace("iter: ( 2 )", "iter: ( 1001 )"))
     sizes = [40, 48] * 500 + [40]
     assert kept[3][1:1002] == [f"send 2 7 {size}" for size in sizes]
     assert [line.split()[3] for line in kept[0] if "send" in line] == [*map(str, sizes)]
     assert kept[0][-3:] == ["wait request=0", "bcast 12 1", "finalize"]
     assert (tmp_path / "trace.tit").stat().st_size < 2000
-    # As many as if each iteration had been read.
+    # The same count as if each iteration had been read.
     [left_out] = [note for note in made.notes if "without a histogram" in note.text]
     assert left_out.count == 2 * (3 * 1001 - 1 + 2) + 2 * (2 * 1001 + 2)
     assert check(tmp_path / "trace.tit").errors == 0
@@ -141,7 +141,7 @@ def test_sizes_stand_for_tags_that_were_not_kept(tmp_path: Path) -> None:
     assert any("are kept apart by tags" in note.text for note in made.notes)
 
 
-# A line of three ranks exchanges messages of one size with both neighbours, as NAS LU does.
+# Three ranks in a line exchange messages of one size with their neighbours, as in NAS LU.
 EXCHANGE = """\
 RANKS: 1 -1 0 1 1
 EVENT0: 1113 aa
@@ -204,7 +204,7 @@ def test_sources_of_receives_are_those_of_an_even_run(tmp_path: Path) -> None:
 
 
 def test_receives_stay_from_any_source_where_no_even_run_ends(tmp_path: Path) -> None:
-    """Ranks 1 and 2 wait for rank 0 before they send to it, and it waits for them."""
+    """Ranks 1 and 2 wait for rank 0 before they send to it, and rank 0 waits for them."""
     receive = "12 7\n14 16\n2b 2147483647\n"
     text = f"""\
 RANKS: 1 -1 0 3 1

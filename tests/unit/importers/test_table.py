@@ -228,7 +228,7 @@ def test_communicators_are_of_the_ranks_that_name_them(tmp_path: Path) -> None:
     ]
     assert lines_of(tmp_path, 1)[1] == "1 comm_split 0 1 -1 0"
     assert lines_of(tmp_path, 2)[1] == "2 comm_split 0 1 0 1"
-    # The communicator of all ranks in their order is the world.
+    # A communicator of all ranks in their order is the world.
     assert any("in the world's order (first at communicator all)" in str(n) for n in made.notes)
     assert check(tmp_path / "trace").errors == 0
 
@@ -244,7 +244,7 @@ def test_the_times_of_calls_are_those_of_the_table(tmp_path: Path) -> None:
         "0,irecv,0.210000000,0.220000000,4",
     ]
     assert rows[-2] == "1,compute,0.500000000,0.600000000,7"
-    # The line of each row is that of the trace.
+    # The line number in each row is that in the trace.
     lines = [lines_of(tmp_path, rank) for rank in range(2)]
     for row in rows[1:]:
         rank, kind, *_, line = row.split(",")

@@ -1,4 +1,4 @@
-"""TAU's .trc and .edf, written here record by record as its headers define them."""
+"""TAU's .trc and .edf, written record by record as its headers define them."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def edf() -> str:
 
 
 def message(peer: int, tag: int, nbytes: int) -> int:
-    """The parameter of a message's record, as TAU packs it: signed."""
+    """Return the parameter of a message record as TAU packs it: signed."""
     bits = (nbytes >> 16 & 0x3FF) << 32 | (tag >> 8) << 48 | (peer >> 8) << 56
     bits |= nbytes & 0xFFFF | (tag & 0xFF) << 16 | (peer & 0xFF) << 24
     return bits - (1 << 64) if bits >> 63 else bits
 
 
 class Recorded:
-    """The records of one rank, a microsecond apart."""
+    """Records of one rank, a microsecond apart."""
 
     def __init__(self, rank: int, form: str = "<" + RECORD) -> None:
         self.rank = rank
@@ -80,7 +80,7 @@ class Recorded:
         self.add(SEND if is_send else RECEIVE, message(peer, tag, nbytes))
 
     def call(self, name: str, *messages: tuple[bool, int, int, int], size: int = -1) -> None:
-        """A call of MPI that computes for 10 us before it."""
+        """Add an MPI call, after 10 us of computation."""
         self.time += 9
         self.add(NUMBERS[name], 1)
         for one in messages:
@@ -109,7 +109,7 @@ def sample(rank: int, form: str = "<" + RECORD) -> Recorded:
     recorded.call("Start", (True, peer, 8, 16))
     recorded.call("Waitall", (False, peer, 8, 16))
     recorded.call("Bcast", size=48)
-    recorded.call("Gather", size=24 if rank else -1)  # the root alone
+    recorded.call("Gather", size=24 if rank else -1)  # only the root
     recorded.call("Allgatherv", size=64)
     recorded.call("Alltoall", size=96)
     recorded.call("Barrier")
@@ -126,7 +126,7 @@ def write(directory: Path, *ranks: Recorded) -> Path:
 
 
 def imported(files: Path, target: Path) -> tuple[list[list[str]], Conversion]:
-    """The lines of all ranks without init and finalize."""
+    """Return the lines of all ranks without init and finalize."""
     made = convert(files, target, speed=1e9)
     return rank_calls(target), made
 
@@ -152,8 +152,8 @@ def test_records_become_calls(form: str, tmp_path: Path) -> None:
         "alltoall 48 48",
         "barrier",
     ]
-    # 10 us before each call; calls without a line between do not end a computation, and what TAU
-    # takes to write its records is none.
+    # 10 us before each call. Calls without a line do not end a computation, and the time that TAU
+    # takes to write its records does not count.
     volumes = [int(line.split()[1]) for line in kept[0] if line.startswith("compute")]
     assert volumes[:3] == [20_000, 10_000, 21_000]
     assert made.format == "tau"

@@ -1,4 +1,4 @@
-"""Generated traces: what is in them, and the command that makes them."""
+"""Generated traces: their contents, and the command that generates them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CASES: tuple[Pattern, ...] = (
 
 
 def text(pattern: Pattern) -> list[list[str]]:
-    """The lines of every rank, without their rank."""
+    """Return the lines of every rank, without their rank."""
     ranks = ["".join(pattern.pieces(rank)).splitlines() for rank in range(pattern.ranks)]
     assert all(line.startswith(f"{rank} ") for rank, lines in enumerate(ranks) for line in lines)
     return [[line.partition(" ")[2] for line in lines] for lines in ranks]
@@ -100,7 +100,7 @@ def test_a_periodic_halo_has_neighbours_everywhere() -> None:
     assert inner == {3: 8, 4: 4 * (3 + 2 + 1), 5: 2 * (6 + 3 + 2), 6: 6}
     periodic = text(Halo3D(ranks=60, periodic=True, iterations=1))
     assert {len(sent(lines)) for lines in periodic} == {6}
-    # Two ranks are neighbours on both sides; one alone has nobody to talk to.
+    # Two ranks are neighbours on both sides; a single rank has no neighbours.
     assert [len(sent(lines)) for lines in text(Halo2D(ranks=2, periodic=True, iterations=1))] == [
         2,
         2,
@@ -164,7 +164,7 @@ def test_ranks_of_an_ocean_differ_in_whom_they_swap_with() -> None:
 
 
 def test_blocks_of_a_refined_box_share_faces_and_a_file() -> None:
-    """Every face is swapped both ways, and a checkpoint is written without gaps or overlaps."""
+    """Faces are exchanged in both directions; a checkpoint is written without gaps or overlaps."""
     pattern = Refined(ranks=27, iterations=4, refined=0.3, nbytes=10, checkpoint_every=2)
     programs = text(pattern)
     swapped = Counter(
@@ -202,7 +202,7 @@ def test_a_box_without_refinement_is_a_grid_of_blocks() -> None:
 def test_a_refined_box_grows_little_with_iterations_and_ranks(
     refined: float, tmp_path: Path
 ) -> None:
-    """Without refinement 8 more checkpoints take 50 B, and no rank takes any."""
+    """Without refinement, 8 more checkpoints take 50 bytes, and more ranks take none."""
     sizes = {}
     for ranks, iterations in ((64, 20), (64, 100), (256, 20)):
         file = tmp_path / f"{ranks}.{iterations}.tit"

@@ -1,4 +1,4 @@
-"""What `tisim inspect` says of a trace, against `tisim check` and the lines of the text."""
+"""Results of `tisim inspect`, compared with `tisim check` and the lines of the text."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ PATTERNS: tuple[Pattern, ...] = (
 
 
 def lines_of(directory: Path) -> Iterator[tuple[int, list[str]]]:
-    """The rank and the words of each line that is an action."""
+    """Yield the rank and the words of each line with an action."""
     for path in sorted(directory.rglob("*")):
         if not path.is_file():
             continue
@@ -81,7 +81,7 @@ def agrees_with_check(inspection: Inspection, trace: Trace) -> None:
 
 
 def adds_up(inspection: Inspection) -> None:
-    """Sites, signatures and classes are the same calls sorted otherwise."""
+    """Check that sites, signatures and classes add up to the same calls."""
     computed = {count.name: count for count in inspection.by_action}.get("compute")
     volumes = [site.volumes for site in inspection.sites]
     assert sum(volume.count for volume in volumes) == (computed.actions if computed else 0)
@@ -189,7 +189,7 @@ def test_volumes_in_columns_are_read_for_statistics_only(nas_traces: Path, tmp_p
 
 
 def test_statistics_of_a_site(nas_traces: Path) -> None:
-    """The volumes before each kind of call, taken from the text."""
+    """The volumes before each kind of call are those in the text."""
     volumes: dict[str, list[float]] = {}
     computed: dict[int, float] = {}
     for rank, words in lines_of(nas_traces / "lu.S.4"):
@@ -218,7 +218,7 @@ def test_statistics_of_a_site(nas_traces: Path) -> None:
 
 
 def test_every_form_of_a_trace(nas_traces: Path, tmp_path: Path) -> None:
-    """Text, an archive and a packed file say the same, but for name and kind of file."""
+    """Text, an archive and a packed file give the same results except for name and kind of file."""
     pack(nas_traces / "cg.S.16", tmp_path / "packed.tit")
     sources = (
         nas_traces / "cg.S.16",
@@ -228,7 +228,7 @@ def test_every_form_of_a_trace(nas_traces: Path, tmp_path: Path) -> None:
     found = [inspect(source, statistics=True).to_dict() for source in sources]
     for said in found:
         del said["name"], said["packed"]
-    # The file that lists the others, which the directory has, is not in the other forms.
+    # Only the directory has the file that lists the others.
     for said in found:
         del said["nbytes"], said["sections"]
     assert all(said == found[0] for said in found)
@@ -245,7 +245,7 @@ def test_a_pipe_is_read_once(tmp_path: Path) -> None:
 
 
 def test_messages_of_type_double(tmp_path: Path) -> None:
-    """An `init` with an argument makes double the default type of what follows."""
+    """An `init` with an argument makes double the default type of the subsequent actions."""
     (tmp_path / "x").write_text(
         "0 bcast 100\n1 bcast 100\n0 init 1\n1 init 1\n0 bcast 100\n1 bcast 100\n"
     )
@@ -255,7 +255,7 @@ def test_messages_of_type_double(tmp_path: Path) -> None:
 
 
 def test_persistent_requests(tmp_path: Path) -> None:
-    """What `start` and `startall` send depends on the requests that have been made."""
+    """The messages of `start` and `startall` depend on the persistent requests."""
     lines = []
     for rank in range(4):
         to, source = (rank + 1) % 4, (rank - 1) % 4
@@ -275,7 +275,7 @@ def test_persistent_requests(tmp_path: Path) -> None:
 
 
 def test_accesses_of_windows_are_messages(tmp_path: Path) -> None:
-    """Those of nobody's part are not."""
+    """Accesses to MPI_PROC_NULL do not count."""
     lines = []
     for rank in range(4):
         lines += [
@@ -368,7 +368,7 @@ def test_a_replay_takes_one_layer_of_text_and_of_packed_traces(tmp_path: Path) -
     [
         ("open 0 a wc layer=hdf5", "the layer 'hdf5' is neither mpi nor posix"),
         ("open 0 a wc layer=", "the layer '' is neither mpi nor posix"),
-        ("open a wc layer=posix", "handle"),  # what is not read is looked at, too
+        ("open a wc layer=posix", "handle"),  # ignored arguments are checked, too
         ("send 0 1 10 layer=mpi", "type 'layer=mpi' is not a number"),
     ],
 )

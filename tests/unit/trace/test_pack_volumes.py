@@ -1,4 +1,4 @@
-"""Traces that are packed again, with less exact volumes, and what they take."""
+"""Packing traces again with less exact volumes, and the resulting sizes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RANKS = 4
 
 @pytest.fixture
 def text(tmp_path: Path) -> Path:
-    """Three sites with volumes of their own, one of which is often without any."""
+    """Three sites with different volumes, one of which often has none."""
     source = random.Random(7)
     directory = tmp_path / "text"
     directory.mkdir()
@@ -52,7 +52,7 @@ def text(tmp_path: Path) -> Path:
 
 
 def volumes_by_call(directory: Path) -> dict[str, list[float]]:
-    """The volumes before each call, by its word."""
+    """Return the volumes before each call, by its word."""
     found = defaultdict(list)
     for path in sorted(directory.iterdir()):
         volume = 0.0
@@ -84,7 +84,7 @@ def test_each_volume_keeps_to_its_level_and_the_sums_stay(text: Path, level: str
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_ranks_that_compute_less_than_others_still_do(level: str, tmp_path: Path) -> None:
-    """Volumes of a rank that are all on one side of their bin's mean are not all rounded alike."""
+    """A rank keeps its sum even if all its volumes are on one side of their bin's mean."""
     source = random.Random(11)
     text = tmp_path / "text"
     text.mkdir()
@@ -107,7 +107,7 @@ def test_the_mean_keeps_the_sums(text: Path) -> None:
     before, after = volumes_by_call(text), volumes_by_call(repacked(text, "mean"))
     for word, volumes in before.items():
         assert sum(after[word]) == pytest.approx(sum(volumes), rel=1e-9)
-    # The first barrier follows another call than the others.
+    # The first barrier follows a different call than the other ones do.
     assert [len({*after[word]}) for word in ("barrier", "allreduce", "bcast")] == [2, 1, 1]
 
 
@@ -155,7 +155,7 @@ def test_unknown_levels_are_refused(text: Path) -> None:
 
 @pytest.mark.parametrize("shared", [True, False])
 def test_volumes_that_repeat_themselves_take_no_column(tmp_path: Path, shared: bool) -> None:
-    """What a rank computes in each iteration, as exact counts of instructions are."""
+    """Volumes that repeat in each iteration, as exact instruction counts do."""
     source = random.Random(3)
     directory = tmp_path / "text"
     directory.mkdir()
@@ -269,7 +269,7 @@ def test_the_command_says_what_it_did(
 
 
 def particles(target: Path, ranks: int, steps: int) -> Path:
-    """Particles move to both neighbours in a ring, and then to any rank."""
+    """Write a trace of particles that move to both neighbours in a ring, then to any rank."""
     drawn = random.Random(5)
     moved = [
         [[drawn.randrange(1000, 20000) for _ in range(2)] for _ in range(ranks)]
@@ -334,7 +334,7 @@ def test_the_command_says_what_it_cannot(tisim: CommandLine) -> None:
 
 
 def test_means_of_iterations_let_no_trace_grow_with_them(tmp_path: Path) -> None:
-    """An ocean whose solver needs 20 to 40 iterations a step; the replay stays within 12 %."""
+    """Ocean model whose solver takes 20 to 40 iterations per step; replay times within 12 %."""
     sizes, times = [], []
     for steps in (10, 40):
         exact, typical = tmp_path / f"{steps}.tit", tmp_path / f"{steps}-mean.tit"
@@ -368,7 +368,7 @@ def test_iterations_are_rounded_by_loop(tmp_path: Path) -> None:
 
 
 def test_iterations_that_fit_no_longer_to_each_other_are_refused(tmp_path: Path) -> None:
-    """Rank 0 sends in two loops what rank 1 receives in one: 4 + 11 messages would be 8 + 8."""
+    """Rank 0 sends in two loops what rank 1 receives in one: 4 + 11 messages would become 8 + 8."""
     source = tmp_path / "trace.txt"
     sends = [*["0 send 1 0 8"] * 4, "0 barrier", *["0 send 1 0 8"] * 11]
     source.write_text("\n".join([*sends, "1 barrier", *["1 recv 0 0 8"] * 15, ""]))

@@ -1,4 +1,4 @@
-"""``tisim check``, ``pack`` and ``unpack``, and the same from Python."""
+"""``tisim check``, ``pack`` and ``unpack``, and their Python functions."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_what_cannot_be_packed_or_unpacked(tisim: CommandLine) -> None:
 
 @pytest.fixture(scope="module")
 def long_trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two ranks whose reading takes longer than a tenth of a second."""
+    """Return a trace of two ranks that takes longer than a tenth of a second to read."""
     directory = tmp_path_factory.mktemp("long")
     for rank in range(2):
         (directory / str(rank)).write_text(f"{rank} comm_size 2 # {rank}\n" * 2_000_000)
@@ -176,7 +176,7 @@ def test_progress_is_told(long_trace: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["check", "pack"])
 def test_ctrl_c_leaves_nothing_behind(long_trace: Path, tmp_path: Path, command: str) -> None:
-    """The signal comes when the core first looks for one, in the middle of its work."""
+    """The signal arrives when the core first checks for one, in the middle of its work."""
     code = (
         "import os, signal, sys\nfrom tisim.support.progress import ProgressBar\n"
         "from tisim.commands.cli import main\n"

@@ -1,4 +1,4 @@
-"""Packed traces: indices, merged files, and the independent reader of their description."""
+"""Packed traces: indices, merged files, and an independent reader of the documented format."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tisim.traces.graph_files import read_graph_text, write_graph
 
 
 def tree(directory: Path) -> dict[str, bytes]:
-    """Every file under a directory."""
+    """Return the contents of every file below a directory, by relative path."""
     return {
         str(path.relative_to(directory)): path.read_bytes()
         for path in directory.rglob("*")
@@ -223,7 +223,7 @@ def test_a_graph_of_512_gpus_and_1000_micro_batches_is_a_kilobyte(
     assert tisim("check", packed).out == f"{packed}: sound\n512 ranks, 6,865,058 operations\n"
     inspected = json.loads(tisim("inspect", "--json", "-", packed).out)
     counts = {row["node"]: row for row in inspected["nodes"]}
-    messages = 2 * 7 * 64 * 1000  # forwards and backwards between 8 stages of 64 GPUs
+    messages = 2 * 7 * 64 * 1000  # forward and backward between 8 stages of 64 GPUs
     assert counts["send"]["times"] == counts["receive"]["times"] == messages
     assert counts["send"]["bytes"] == pytest.approx(messages * 2 * 2048 * 12288 / 8)
     assert "all_gather" in tisim("inspect", text).out
@@ -324,7 +324,7 @@ def test_a_trace_carries_the_graph_that_its_ranks_launch(
 
 
 def neighbours(ranks: int) -> list[str]:
-    """A halo exchange whose peers are regular, with volumes of every spelling."""
+    """A halo exchange with regular peers and volumes in every notation."""
     volumes = ["1000", "2.5e+06", "1e+07", "1234567", "0.125", "956140.000000", "3e-05", "1e999x"]
     texts = []
     for rank in range(ranks):
@@ -341,7 +341,7 @@ def neighbours(ranks: int) -> list[str]:
 
 
 def noisy(ranks: int) -> list[str]:
-    """Random volumes and sizes, so that both stand in columns."""
+    """Random volumes and sizes, both stored in columns."""
     source = random.Random(1)
     texts = []
     for rank in range(ranks):
@@ -356,7 +356,7 @@ def noisy(ranks: int) -> list[str]:
 
 
 def proportional(ranks: int) -> list[str]:
-    """Volumes of a rank that all grow by its factor, so that one vector is enough for them."""
+    """Volumes scaled by a factor per rank, so that one vector is enough."""
     source = random.Random(2)
     sizes = [source.randrange(200_000, 300_000) for _ in range(3 * ranks)]
     return [
@@ -369,7 +369,7 @@ def proportional(ranks: int) -> list[str]:
 
 
 def odd(ranks: int) -> list[str]:
-    """Lines that are hardly lines."""
+    """Unusual lines: control characters, blank lines, CRLF, no final newline."""
     return [
         f"# \x01\x07 {rank}\n\n  {rank}  init\r\n{rank} a=1,2 b\t-0 007\nend"
         for rank in range(ranks)

@@ -1,4 +1,4 @@
-"""What reading a trace gives: operations, completed requests, neighbours."""
+"""Reading a trace: operations, completed requests, neighbours."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_a_rank_that_is_not_there(tmp_path: Path) -> None:
 
 
 def rows(root: Path, column: int = 0) -> dict[str, str]:
-    """Action -> what the table of actions says about its arguments (column 1: what it does)."""
+    """Return each action's arguments from the table of actions (column 1: its effect)."""
     text = (root / "docs" / "traces.md").read_text()
     table = text.partition("| action | arguments |")[2].partition("\n\n")[0]
     described = {}
@@ -207,7 +207,7 @@ def test_widths_of_types(root: Path) -> None:
 
 FREE = tisim.Config({"tisim/completions": "free"})
 
-#: Rank 0 sends to whom it has heard from; who is not asked does not answer.
+#: Rank 0 answers the sender of the completed receive; rank 1 sends only after rank 2's answer.
 STEERED = """\
 0 irecv 1 0 8 request=0
 0 irecv 2 0 8 request=1
@@ -221,7 +221,7 @@ STEERED = """\
 2 send 1 2 8
 """
 
-#: Rank 0 unpacks what it receives, which comes in the other order here.
+#: Rank 0 unpacks each message it receives; in the replay they arrive in another order.
 UNPACKED = """\
 0 irecv 1 0 8 request=0
 0 irecv 2 0 8 request=1
@@ -238,7 +238,7 @@ UNPACKED = """\
 
 
 def replay(text: str, where: Path, **options: object) -> list[float]:
-    """When the ranks end; the same for a packed trace and on the readable kernel."""
+    """Return the ranks' end times, which a packed trace and the Python kernel must reproduce."""
     trace = where / "trace.txt"
     trace.write_text(text)
     platform = tisim.Platform.load(GRAPHENE)
@@ -258,9 +258,9 @@ def replay(text: str, where: Path, **options: object) -> list[float]:
 def test_a_replay_completes_what_was_complete(call: str, tmp_path: Path) -> None:
     text = STEERED.replace("CALL", call)
     assert min(replay(text, tmp_path)) > 0
-    # A call that decides is never left open.
+    # A call that decides the next action is never left open.
     assert replay(text, tmp_path, config=FREE) == replay(text, tmp_path)
-    # Rank 2 is late: without the record the rank goes on, or waits, for another one.
+    # Rank 2 is late: without the recorded completion, rank 0 would act on rank 1 instead.
     late = text.replace("2 send 0 0 8", "2 compute 1e9\n2 send 0 0 8")
     assert replay(late, tmp_path)[0] > 0.1
 
@@ -277,7 +277,7 @@ def test_what_decides_nothing_may_be_left_open(last: str, tmp_path: Path) -> Non
     text = UNPACKED.replace("LAST", last)
     matched, free = replay(text, tmp_path), replay(text, tmp_path, config=FREE)
     second = 1e9 / tisim.Platform.load(GRAPHENE).hosts[0].speed
-    # The first computation runs while the message of rank 1 is not there yet.
+    # The first computation overlaps with the wait for rank 1's message.
     assert matched[0] == pytest.approx(6 * second, rel=0.01)
     assert free[0] == pytest.approx(5 * second, rel=0.01)
     assert free[0] == max(free)
@@ -335,7 +335,7 @@ def test_what_never_completes_is_reported(tmp_path: Path) -> None:
 
 
 def test_the_order_of_lists_does_not_matter(tmp_path: Path) -> None:
-    """A later call may list what is left in any order, as programs that compact their array do."""
+    """A later call may list the remaining requests in any order, as after compacting an array."""
     ends = set()
     for order in itertools.permutations("12"):
         last = f"waitsome requests={','.join(order)} completed=1,2"
@@ -346,7 +346,7 @@ def test_the_order_of_lists_does_not_matter(tmp_path: Path) -> None:
 def test_ctrl_c_while_an_error_of_the_core_is_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It stays Ctrl-C: what interrupts the translation of an error is no error of tisim itself."""
+    """Interrupting the translation of an error is reported as Ctrl-C, not as an internal error."""
 
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt

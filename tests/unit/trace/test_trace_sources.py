@@ -1,4 +1,4 @@
-"""In which forms a trace may come, and what is said about those that cannot be."""
+"""Accepted forms of traces, and the errors for all others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RANKS = ("0 init\n0 send 1 0 5\n0 finalize\n", "1 init\n1 recv 0 0 5\n1 finalize
 
 @pytest.fixture
 def plain(tmp_path: Path) -> Path:
-    """A trace of two ranks in a directory."""
+    """Return a trace of two ranks in a directory."""
     directory = tmp_path / "plain"
     directory.mkdir()
     for rank, text in enumerate(RANKS):

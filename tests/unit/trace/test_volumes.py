@@ -1,4 +1,4 @@
-"""What computations are counted in, and how volumes are drawn, vary, and differ."""
+"""Counters of computations, and how volumes are drawn, varied and compared."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def test_what_is_no_histogram_is_refused() -> None:
 
 
 def trace_of(directory: Path, name: str, *ranks: list[str]) -> Trace:
-    """A trace of ranks, of which each has these actions."""
+    """Return a trace whose ranks have these actions."""
     place = directory / name
     place.mkdir()
     for rank, actions in enumerate(ranks):
@@ -247,12 +247,12 @@ def test_three_runs() -> None:
     assert spread.median_run == 2
     assert spread.deviation == pytest.approx(105.04 / (6640 / 3), rel=1e-4)
     assert spread.largest_by_least == pytest.approx(2320 / 2110)
-    assert spread.of_one == 0.0  # most of what is computed is the same each time
+    assert spread.of_one == 0.0  # most computations are equal in all runs
     assert not spread.is_none
 
 
 def test_a_computation_that_a_run_has_not() -> None:
-    """A counter may have counted nothing; the calls still say which computations are the same."""
+    """A counter may have counted nothing; the calls still align the other computations."""
     spread = spread_of(
         [["compute 100", "barrier", "compute 50", "barrier"]],
         [["compute 100", "barrier", "barrier"]],
@@ -266,7 +266,7 @@ def test_a_computation_that_a_run_has_not() -> None:
 def test_calls_that_no_trace_can_express() -> None:
     spread = spread_of([["unsupported MPI_Put 3", "compute 5"]], [["compute 5"]])
     assert spread.sums == (5.0, 5.0)
-    assert spread.of_one is None  # a line more
+    assert spread.of_one is None  # one line more
 
 
 @pytest.mark.parametrize("runs", [([[]], [[]]), ([["compute 5"]], [["compute 5"]])])
@@ -282,7 +282,7 @@ def test_different_numbers_of_ranks() -> None:
     assert spread.of_one is None
 
 
-@settings(deadline=None)  # each opens files
+@settings(deadline=None)  # each example opens files
 @given(
     st.lists(
         st.lists(st.floats(1.0, 1e9), min_size=3, max_size=3),
@@ -310,7 +310,7 @@ def test_a_trace_keeps_its_spread(tmp_path: Path) -> None:
     keep_spread(packed, Spread(VOLUMES, (1.0, 1.1, 1.2), None, False))
     trace = Trace.open(packed)
     assert deviation_of(trace) == pytest.approx(0.1 / 1.1)
-    # Replays for an interval compute as much faster and slower.
+    # Replays for an interval scale the computations by this deviation.
     platform = new.cluster(1, bandwidth="1GBps", latency="1us", speed="1Gf")
     interval = replay_with_sets(trace, None, 40, platform=platform, progress=False)
     assert len(interval.times) == 40
@@ -342,7 +342,7 @@ def trace(tmp_path: Path) -> tisim.Trace:
 
 
 def noisy_volumes(trace: tisim.Trace, batch: int = 100) -> list[float]:
-    """The compute volumes of all ranks."""
+    """Return the compute volumes of all ranks."""
     return [
         float(amount)
         for rank in range(trace.ranks)

@@ -1,4 +1,4 @@
-"""One-sided communication and collectives of neighbours: read, checked, packed, replayed."""
+"""One-sided communication and neighbourhood collectives: read, checked, packed, replayed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support import GRAPHENE, platform_file, write_ranks
 from tisim.errors import InputError
 from tisim.traces import check, pack, unpack
 
-#: Every action, soundly.
+#: Every action, used correctly.
 ALL = """\
 init; win_create 0 1000; win_allocate 1 8; win_allocate_shared 2 8; win_create_dynamic 3;
 win_fence 0 noprecede; put 0 {other} 10 0; get 0 {other} 10; accumulate 0 {other} 10;
@@ -80,7 +80,7 @@ def test_an_access_by_the_network_takes_latency_and_bytes_by_bandwidth(tmp_path:
     first = f"{made}; put 0 1 1000000; win_flush 0 1"
     ends = replay(tmp_path, first, made, smpi_rma="rdma")
     assert ends[0] - empty[0] == pytest.approx(1e-5 + 1e-3, rel=1e-12)
-    # Two at a time share the link; the target waits for none.
+    # Two concurrent transfers share the link; the target does not wait.
     ends = replay(
         tmp_path,
         f"{made}; put 0 1 1000000; put 0 1 1000000; win_flush_all 0",
@@ -97,13 +97,13 @@ def test_an_access_by_the_network_keeps_the_order_of_its_connection(tmp_path: Pa
     empty = replay(tmp_path, made, made, **fifo)
     accesses = f"{made}; put 0 1 1000000; get 0 1 1000; put 0 1 1000000; win_flush_all 0"
     ends = replay(tmp_path, accesses, made, **fifo)
-    # The link is busy all the time, with 2,001,000 bytes at 1 GB/s; the latency passes once.
+    # The link is always busy, with 2,001,000 bytes at 1 GB/s; the latency is paid once.
     assert ends[0] - empty[0] == pytest.approx(1e-5 + 2.001e-3, rel=1e-12)
     assert ends[1] == empty[1]
 
 
-#: Seconds of a message about a lock, and of eight bytes with their headers, from one host to the
-#: other of PLATFORM.
+#: Seconds for a message about a lock and for eight bytes with their headers between the hosts of
+#: PLATFORM.
 TOLD = 1e-5 + (16 + 16) / 1e9
 STORED = 1e-5 + (8 + 72 + 16) / 1e9
 
@@ -122,7 +122,7 @@ STORED = 1e-5 + (8 + 72 + 16) / 1e9
 def test_locks_by_messages_take_two_round_trips(
     tmp_path: Path, ordering: str, calls: str, seconds: float
 ) -> None:
-    """The request and its answer; what is stored, with the unlock, and the answer of that."""
+    """Lock request and answer; then the stored data with the unlock, and its answer."""
     by_messages = {"smpi_rma": "openmpi", "network_ordering": ordering}
     made = "win_create 0 8"
     empty = replay(tmp_path, made, made, **by_messages)
@@ -131,7 +131,7 @@ def test_locks_by_messages_take_two_round_trips(
     )
     assert ends[0] - empty[0] == pytest.approx(seconds, rel=1e-9)
     assert ends[1] == empty[1]
-    # A rank needs no message for its own lock, nor for what it accumulates in its own memory.
+    # A rank needs no message for its own lock or to accumulate in its own memory.
     own = f"{made}; win_lock 0 0 exclusive; accumulate 0 0 1 0; win_flush 0 0; win_unlock 0 0"
     assert replay(tmp_path, own, made, **by_messages) == empty
 
@@ -157,13 +157,13 @@ def test_a_target_that_computes_reads_neither_requests_nor_data(tmp_path: Path) 
     locks = f"{made}; win_lock 0 1 exclusive; put 0 1 1 0; win_unlock 0 1"
     assert replay(tmp_path, locks, f"{made}; sleep 1", network_ordering="fifo")[0] < 1e-3
     by_messages = {"smpi_rma": "openmpi", "network_ordering": "fifo"}
-    # A rank reads when it locks, when a collective waits for all ranks, and at its end.
+    # A rank reads messages when it locks, when a collective waits for all ranks, and at its end.
     waits = {**by_messages, "smpi_barrier-collectives": "yes"}
     for ends in ("", "; win_lock 0 1 shared; win_unlock 0 1", "; barrier", "; bcast 8 0"):
         other = "" if "lock" in ends else ends
         late = replay(tmp_path, locks + other, f"{made}; sleep 1{ends}", **waits)
         assert 1 + TOLD + STORED + TOLD < late[0] < 1 + 1e-3
-    # Its own lock waits until it has read that the other one has done with it.
+    # Its own lock waits until it has read the other rank's unlock.
     locks = f"{made}; win_lock 0 1 exclusive; sleep 0.5; win_unlock 0 1"
     test = f"{made}; recv 0 0 1; win_lock 0 1 exclusive; win_unlock 0 1"
     sends = locks.replace("sleep", "send 1 0 1; sleep")
@@ -236,14 +236,14 @@ def test_a_line_that_cannot_be_read(tmp_path: Path, line: str, message: str) -> 
 
 
 def exchanges(seed: int, ranks: int, *, messages: bool, blocks: bool) -> list[str]:
-    """Random topologies and sizes, as collectives or as the messages that they are."""
+    """Random topologies and sizes, as collectives or as the equivalent messages."""
     choose = random.Random(seed)
     programs = [["init", f"comm_split 0 1 0 {ranks - rank}"] for rank in range(ranks)]
     for _ in range(6):
         pairs = choose.choices([*product(range(ranks), repeat=2)], k=3 * ranks)
         sizes = [choose.choice((0, 8, 5000, 200_000)) for _ in pairs]
         for rank, program in enumerate(programs):
-            me = ranks - 1 - rank  # in the communicator
+            me = ranks - 1 - rank  # rank in the communicator
             sent = [(to, size) for (by, to), size in zip(pairs, sizes, strict=True) if by == me]
             got = [(by, size) for (by, to), size in zip(pairs, sizes, strict=True) if to == me]
             program.append(f"compute {choose.randrange(10**6)}")
@@ -298,7 +298,7 @@ def test_packed_lines_come_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("programs", "what"),
     [
-        # Neighbours that do not agree.
+        # Neighbours that disagree.
         (
             ("neighbor_alltoall 1 1 1 1 8 8", "neighbor_alltoall 1 0 1 0 8 9"),
             "expects 9 bytes of rank 0, which sends 8",
@@ -312,7 +312,7 @@ def test_packed_lines_come_back(tmp_path: Path) -> None:
             "does not expect what it is sent",
         ),
         (("neighbor_alltoall 1 1 1 1 8 8", "barrier"), "calls barrier where rank 0"),
-        # Arguments that do not fit.
+        # Invalid arguments.
         (
             ("neighbor_alltoall 1 2 1 1 8 8", "neighbor_alltoall 1 0 1 0 8 8"),
             "neighbor_alltoall: neighbour 2 is not a rank of a communicator of 2 ranks",
@@ -321,7 +321,7 @@ def test_packed_lines_come_back(tmp_path: Path) -> None:
             ("neighbor_alltoall 3 1 1 1 8 8", "neighbor_alltoall 1 0 1 0 8 8"),
             "neighbor_alltoall needs D to0..toD-1 S from0..fromS-1 scount rcount",
         ),
-        # A rank waits for its neighbours, and for no others.
+        # A rank waits only for its neighbours.
         (
             (
                 "recv 1 0 8; neighbor_alltoall 1 1 1 1 8 8",

@@ -1,4 +1,4 @@
-"""libtisim_trace through ctypes: recorded programs for tests."""
+"""Recording programs through libtisim_trace with ctypes, for tests."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def load_library() -> ctypes.CDLL:
 
 
 class Program:
-    """What the ranks of a program record; `write` makes the trace."""
+    """A program whose ranks record calls; `write` writes the trace."""
 
     def __init__(self, ranks: int) -> None:
         self.library = load_library()
@@ -71,7 +71,7 @@ class Program:
 
 
 class Rank:
-    """A rank that records."""
+    """A rank that records calls."""
 
     def __init__(self, library: ctypes.CDLL, rank: int, ranks: int) -> None:
         self.library = library

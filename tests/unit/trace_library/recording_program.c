@@ -1,4 +1,4 @@
-/* A program in C11 that records itself through libtisim_trace; the tests run it. */
+/* A C11 program that records itself through libtisim_trace; run by the tests. */
 #define _POSIX_C_SOURCE 200809L
 #include <signal.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static void pass_around(tt_rank* rank, uint32_t own, uint32_t ranks, int iterati
   }
 }
 
-/* Prints the size of the part of all ranks, and the most memory that a rank took. */
+/* Prints the size of the merged part, and the maximum memory of a rank. */
 static void ring(const char* directory, uint32_t ranks, int iterations) {
   tt_bytes all = {0};
   size_t most = 0;
@@ -74,7 +74,7 @@ static long most_kilobytes(void) {
   return most;
 }
 
-/* Prints by how many kilobytes the process grew while it recorded. */
+/* Prints by how many kilobytes the process grew while recording. */
 static void random_calls(const char* path, int calls) {
   tt_rank* const rank = tt_rank_open(0, 1, 0, path);
   const int send = tt_word(rank, "send {} {} {}", 1);

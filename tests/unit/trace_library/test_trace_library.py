@@ -1,4 +1,4 @@
-"""libtisim_trace as a recorder in C11 uses it: calls, paths of calls, attributes."""
+"""libtisim_trace as used by a recorder in C11: calls, call paths, attributes."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ END = "main (lu.c:12) > finish (lu.c:120)"
 
 
 def recorded(path: Path) -> Path:
-    """Two ranks exchange messages at two places; one message is never received."""
+    """Record two ranks that exchange messages at two places; one message is never received."""
     program = Program(2)
     for number, rank in enumerate(program.ranks):
         site = rank.attribute("call_site", TEXT)
@@ -147,7 +147,7 @@ def test_findings_have_call_sites(tmp_path: Path) -> None:
 
 
 def farm(tmp_path: Path, *, tasks: int = 5, sources: tuple[int, int] = (1, 2)) -> Path:
-    """Rank 0 receives from any; it matched `sources` in turn."""
+    """Record a rank 0 that receives from any source, alternately matching `sources`."""
     program = Program(3)
     for number, rank in enumerate(program.ranks):
         site = rank.attribute("call_site", TEXT)
@@ -190,7 +190,7 @@ def test_structure_hides_attributes_that_repeat(tmp_path: Path) -> None:
 
 
 def measured(tmp_path: Path) -> Path:
-    """Attributes of every kind, of calls and of computations, known at once and late."""
+    """Record attributes of every kind, of calls and computations, set at once and later."""
     program = Program(3)
     for number, rank in enumerate(program.ranks):
         threads = rank.attribute("threads", NUMBER)
@@ -313,7 +313,7 @@ def test_what_cannot_be_an_attribute_is_refused() -> None:
     assert rank.attribute("x", NUMBER) == invalid
     assert rank.text("a\nb") == invalid
     library = rank.library
-    assert library.tt_attribute(rank.rank, site, 0) == invalid  # there is no text yet
+    assert library.tt_attribute(rank.rank, site, 0) == invalid  # no text exists yet
     assert library.tt_attribute(rank.rank, site + 1, 0) == invalid
     assert library.tt_attribute_later(rank.rank, site) == invalid
     assert library.tt_attribute_known(rank.rank, 12345, 0) == invalid
@@ -353,5 +353,5 @@ def test_matched_sources_that_repeat_let_iterations_be_skipped(
     result = tisim.replay(trace, platform=BACKBONE, config=config, skip_steady=1e-6)
     assert result.steady is not None
     assert result.simulated_time == pytest.approx(whole.simulated_time, rel=1e-6)
-    # Skipping is possible only where the matches of receives are known.
+    # Steady phases can only be skipped if the matches of receives are known.
     assert (result.steady["skipped"] > 300) == (not alternates)

@@ -23,8 +23,7 @@ bool tisim_counts_threads(void);
 /* Sets the count of an empty computation, which includes reading the counter. Returns the amount
  * subtracted from each computation. */
 uint64_t tisim_set_empty_computation(uint64_t units);
-/* Called before the program resumes; code that MPI has called back in the program is not counted.
- */
+/* Called before the program resumes; code that MPI calls back in the program is not counted. */
 void tisim_counter_restart(void);
 
 /* Bracket a signal handler on the thread that called MPI_Init: it is not a computation of the

@@ -42,8 +42,8 @@ int64_t tisim_call_site(const void* caller);
 
 /* The location of computations in the program: call paths sampled by a timer. */
 
-/* Installs a handler for an unused signal among `tries` ones below `highest`; returns 0 if there
- * is none. */
+/* Installs a handler for an unused signal among `tries` ones, from `highest` down; returns 0 if
+ * there is none. */
 typedef void (*tisim_handler)(int number, siginfo_t* info, void* context);
 int tisim_take_signal(int highest, int tries, tisim_handler handler);
 /* Sends it to the calling thread every `interval` nanoseconds of its processor time. */
