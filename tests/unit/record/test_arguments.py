@@ -1,4 +1,4 @@
-"""With --arguments all a trace keeps each call of MPI with all its arguments."""
+"""With --arguments all, a trace contains each MPI call with all its arguments."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def calls_of(rank: int, trace: Path) -> list[str]:
 
 
 def written_of(rank: int, trace: Path) -> list[str]:
-    """The calls that have a line, but for the first and the last."""
+    """Return the calls that have a line, except the first and the last."""
     unwritten = {function.name for function in read_unwritten()}
     return [call for call in calls_of(rank, trace) if call.split("(")[0] not in unwritten][1:-1]
 
@@ -88,7 +88,7 @@ def test_each_call_with_its_arguments(recorder: Recorder) -> None:
         "recvtype=MPI_DOUBLE, source=MPI_PROC_NULL, recvtag=2, comm=comm1, "
         "status=MPI_STATUS_IGNORE)"
     )
-    # A block that is allocated anew has the number of the one before.
+    # A reallocated block has the number of the previous one.
     in_block = (
         "MPI_Sendrecv(sendbuf=heap0, sendcount=8, sendtype=MPI_DOUBLE, dest=0, sendtag=1, "
         "recvbuf=heap0+80, recvcount=8, recvtype=MPI_DOUBLE, source=0, recvtag=1, "
@@ -210,8 +210,8 @@ def test_persistent_collectives(recorder: Recorder) -> None:
     ]
 
 
-# One window after the other: Open MPI 4.1 names the files of two groups in shared memory alike, and
-# the second may find that the first has removed it.
+# One window after the other: Open MPI 4.1 uses the same names for the shared memory files of two
+# groups, and the second group may find that the first has removed them.
 BETWEEN = """MPI_Comm half, both; double value = 0; MPI_Win window; MPI_Group pair;
 const int root = rank == 0 ? MPI_ROOT : rank == 1 ? MPI_PROC_NULL : 0, other = 1 - rank % 2;
 MPI_Comm_split(MPI_COMM_WORLD, rank / 2, 0, &half);
@@ -235,7 +235,7 @@ def test_groups_and_windows(one_recorder: Recorder) -> None:
     assert calls[3][-9:-1] == [
         "MPI_Comm_group(comm=comm1, group=<2-3>)",
         "MPI_Group_incl(group=<2-3>, n=1, ranks=[0], newgroup=<2>)",
-        "MPI_Win_post(group=<0>, assertion=0, win=0)",  # its rank in the window
+        "MPI_Win_post(group=<0>, assertion=0, win=0)",  # the rank in the window
         "MPI_Win_start(group=<0>, assertion=0, win=0)",
         "MPI_Win_complete(win=0)",
         "MPI_Win_wait(win=0)",
@@ -259,7 +259,7 @@ def test_many_calls_between_two_lines(one_recorder: Recorder) -> None:
     assert calls[-2] == "MPI_Info_free(info=<key-2999=key-2999>)"
 
 
-#: Functions that are recorded by hand, and those without a rank's call: conversions, tools.
+#: Functions with handwritten wrappers, and those that are not calls of a rank: conversions, tools.
 ELSEWHERE = re.compile(
     r"MPI_(Init|Init_thread|Finalize|Abort|Pcontrol|Session_init|Session_finalize|DUP_FN|T_\w+"
     r"|\w+_[cf]2[cf]|Status_f082[cf]|Status_[cf]2f08)"
@@ -308,7 +308,7 @@ MPI_Comm_free(&grid);"""
 def test_ranks_of_a_stencil_share_their_texts(one_recorder: Recorder) -> None:
     program = one_recorder.compile(GRID)
     before: list[set[str]] = []
-    for ranks in (9, 16):  # 3 x 3 and 4 x 4: corners, edges and the inside
+    for ranks in (9, 16):  # 3 x 3 and 4 x 4: corners, edges and the interior
         options = "--counter time --arguments all"
         trace = one_recorder.record(program, ranks=ranks, options=options)
         opened = tisim.Trace.open(trace.file)
@@ -323,7 +323,7 @@ def test_ranks_of_a_stencil_share_their_texts(one_recorder: Recorder) -> None:
     assert len(before[0]) == len(before[1])
 
 
-# The handles of `use mpi_f08` are types, those of `use mpi` and `mpif.h` whole numbers.
+# Handles are derived types in `use mpi_f08`, and integers in `use mpi` and `mpif.h`.
 FORTRAN = """program arguments
   MODULE
   HANDLE(MPI_Comm) :: ring, line

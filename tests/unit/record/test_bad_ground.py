@@ -1,4 +1,4 @@
-"""Programs that cannot be recorded, that end badly, or that a signal ends."""
+"""Programs that cannot be recorded, that fail, or that are killed by a signal."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BCAST = "int value = 1; MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);"
 
 
 def test_a_link_to_a_trace_stays_a_link(one_recorder: Recorder, tmp_path: Path) -> None:
-    """Nothing but a regular file is replaced: /dev/null would be lost to all."""
+    """Only regular files are replaced; otherwise recording to /dev/null would delete it."""
     target, link = tmp_path / "target.tit", tmp_path / "trace.tit"
     link.symlink_to(target)
     one_recorder.record(BCAST)
@@ -42,7 +42,7 @@ def test_a_link_to_a_trace_stays_a_link(one_recorder: Recorder, tmp_path: Path) 
 def recorded(
     body: str, recorder: Recorder
 ) -> tuple[subprocess.CompletedProcess[str], list[list[str]]]:
-    """The outcome of recording two ranks that broadcast first, and what was written of each."""
+    """Record two ranks that broadcast first; return the outcome and the lines of each rank."""
     run = recorder.run(*recorder.launched(recorder.compile(BCAST + body)))
     assert [path.name for path in recorder.directory.glob("*parts*")] == []
     return run, lines_of(recorder.directory / "trace.tit")
@@ -55,13 +55,13 @@ def test_a_program_that_aborts_leaves_its_trace(recorder: Recorder, tmp_path: Pa
     assert "no MPI_Finalize of rank 0, 1" in run.stderr
     assert any(line.startswith("# incomplete: ") for line in lines[0])
     assert [part[-1] for part in lines] == ["0 bcast 1 0 1", "1 bcast 1 0 1"]
-    # The ranks' calls until then can be checked and replayed.
+    # The calls up to that point can be checked and replayed.
     report = check(AnyTrace.open(tmp_path / "trace.tit"))
     assert report.errors == 0
 
 
 def test_what_the_cut_leaves_open_is_no_error(one_recorder: Recorder, tmp_path: Path) -> None:
-    """Rank 1 aborts before it has received what rank 0 sends, and before the collective."""
+    """Rank 1 aborts before it receives rank 0's message, and before the collective."""
     body = """
     MPI_Request request;
     MPI_Isend(&rank, 1, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD, &request);
@@ -95,7 +95,7 @@ def test_calls_that_a_trace_cannot_express_are_named(recorder: Recorder, tmp_pat
     assert "4 calls of MPI_File_open are not in the trace" in run.stderr
     assert "4 calls of MPI_File_close are not in the trace" in run.stderr
     assert "0 unsupported MPI_File_open 4" in lines[0]
-    # So a replay would be wrong; one goes on without these calls only on request.
+    # The replay would be wrong; it ignores the missing calls only on request.
     trace = str(tmp_path / "trace.tit")
     refused = tisim_process("replay", "--platform", BACKBONE, trace)
     assert refused.returncode == 2
@@ -153,7 +153,7 @@ def test_failed_tests_are_kept_on_request(one_recorder: Recorder) -> None:
 
 
 def test_a_rank_that_cannot_write_stops_no_other(one_recorder: Recorder, tmp_path: Path) -> None:
-    """The ranks communicate when communicators are made: all of them record, or none does."""
+    """Ranks communicate when they create communicators: all of them record, or none does."""
     body = "MPI_Comm copy; MPI_Comm_dup(MPI_COMM_WORLD, &copy); MPI_Barrier(copy);"
     parts = tmp_path / "parts"
     parts.mkdir()
@@ -237,7 +237,7 @@ def test_the_printed_source_is_standard_c(one_recorder: Recorder, tmp_path: Path
     assert "mpicc -std=c11" in (tmp_path / "README").read_text()
 
 
-# Each rank writes a file named after it, with its process, when its calls have returned.
+# Once its calls have returned, each rank writes its process ID to a file named after the rank.
 BODY = """
   int value = rank, sum;
   MPI_Barrier(MPI_COMM_WORLD);
@@ -253,7 +253,7 @@ BODY = """
 """
 CALLS = ["init", "barrier", "allreduce 1 0 1"]
 
-# Each rank writes once a second.
+# Seconds after which all calls are in the files; each rank writes once a second.
 _FLUSHED = 3.0
 
 
@@ -279,11 +279,11 @@ class Recording:
         self.ranks = [int(file.read_text()) for file in files]
 
     def wait(self) -> str:
-        """Wait until the command ends; returns what it says."""
+        """Wait until the command ends, and return its error output."""
         return self.process.communicate(timeout=60)[1]
 
     def calls(self) -> list[list[str]]:
-        """What the trace has of each rank, beside computations."""
+        """Return the trace's actions of each rank, without computations."""
         return [
             [line[2:] for line in lines if line[0] != "#" and "compute" not in line]
             for lines in lines_of(self.output)
@@ -292,7 +292,7 @@ class Recording:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_rank_that_a_signal_ends(number: signal.Signals, mpi: Mpi, tmp_path: Path) -> None:
-    """It has written all its calls; the launcher may kill the other one at once."""
+    """All of its calls are in the trace; the launcher may kill the other rank at once."""
     recording = Recording(tmp_path, mpi)
     os.kill(recording.ranks[0], number)
     assert "no MPI_Finalize of rank 0, 1" in recording.wait()
@@ -308,7 +308,7 @@ def test_a_rank_that_a_signal_ends(number: signal.Signals, mpi: Mpi, tmp_path: P
 def test_a_command_that_a_signal_ends(
     number: signal.Signals, whom: str, mpi: Mpi, tmp_path: Path
 ) -> None:
-    """As sent by `kill`, by a batch system, by a terminal: it packs what the ranks have written."""
+    """A signal from `kill`, a batch system or a terminal: the command packs the recorded calls."""
     recording = Recording(tmp_path, mpi)
     time.sleep(_FLUSHED)
     (os.killpg if whom == "all" else os.kill)(recording.process.pid, number)
@@ -318,11 +318,11 @@ def test_a_command_that_a_signal_ends(
 
 
 def test_a_signal_that_cannot_be_caught(mpi: Mpi, tmp_path: Path) -> None:
-    """The command and all ranks are gone at once: the parts are packed later."""
+    """The command and all ranks are killed: the parts can be packed later."""
     recording = Recording(tmp_path, mpi)
     time.sleep(_FLUSHED)
     for rank in recording.ranks:
-        with contextlib.suppress(ProcessLookupError):  # the launcher kills the others too
+        with contextlib.suppress(ProcessLookupError):  # the launcher kills the other ranks, too
             os.kill(rank, signal.SIGKILL)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(recording.process.pid, signal.SIGKILL)

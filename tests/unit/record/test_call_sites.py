@@ -1,4 +1,4 @@
-"""Where in the program calls are made: recorded as addresses, read as functions and lines."""
+"""Call sites in the program: recorded as addresses, read as functions and lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tisim.traces import check, inspect
 from tisim.traces.call_sites import Module, modules_of, named_paths, short_path
 from tisim.traces.inspection_parts import CallPath
 
-# In the trace, nobody receives the last message.
+# The last message in the trace is never received.
 PROGRAM = """\
 #include <mpi.h>
 static int rank, ranks, value;
@@ -88,7 +88,7 @@ def test_a_check_says_where_a_call_was_made(recorded: Trace) -> None:
 
 @needs_names
 def test_functions_without_lines_have_their_address(one_recorder: Recorder) -> None:
-    """Two calls of one function stay apart."""
+    """Two calls in the same function remain distinct."""
     program = one_recorder.compile(PROGRAM, "-g0")
     trace = one_recorder.record(program, options="--call-sites")
     sends = {path.path for path in inspect(trace.file).call_paths if path.action == "isend"}

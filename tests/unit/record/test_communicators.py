@@ -1,4 +1,4 @@
-"""Every way of making a communicator, and the collectives of neighbours, as a trace has them."""
+"""Traces of all ways to create a communicator, and of neighbourhood collectives."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TAG = 2147483000
 
 
 def recorded(program: str | Path, recorder: Recorder, ranks: int = 4) -> Trace:
-    """A trace that the recorder expresses in full and a replay takes."""
+    """Record a program; the trace must be complete and replayable."""
     trace = recorder.record(program, ranks=ranks)
     assert "warning" not in trace.run.stderr
     replay_on_graphene(trace)
@@ -35,7 +35,7 @@ def test_collectives_between_groups(recorder: Recorder) -> None:
         posted = [f"irecv {peer} {to} {received} {end}", f"isend {peer} {to} {sent} {end}"]
         return [*(f"{line} request={n}" for n, line in enumerate(posted)), "waitall requests=0,1"]
 
-    # The leader of the air, ranks 2 to 4; the root is the leader of the ocean, ranks 0 and 1.
+    # Rank 2 leads the air (ranks 2 to 4); the root is the leader of the ocean (ranks 0 and 1).
     assert trace.calls(2)[:38] == [
         *("init", "comm_split 0 1 1 2", "comm_group 2 0 1 2 3 4", "comm_group 3 2 3 4"),
         *("reduce 4 0 0 6 comm=3", *exchange(0, 4, 4), "bcast 4 0 6 comm=3"),
@@ -81,14 +81,14 @@ def test_collectives_between_groups_that_do_not_block(one_recorder: Recorder) ->
     end, tag = "comm=2 request=", f"{TAG}"
 
     def with_all(first: int, *sizes: tuple[int, int], peer: int = 0) -> list[str]:
-        """What is received and sent, from and to one rank of the other group after the other."""
+        """Return the receives from and sends to the other group, one rank after the other."""
         return [
             f"{kinds[side]} {peer + place} {tag} {bytes[side]} {end}{first + 2 * place + side}"
             for place, bytes in enumerate(sizes)
             for side in range(2)
         ]
 
-    # In the communicator of both groups ranks 0 and 2 come first, then 1 and 3. Rank 3 is no root.
+    # In the joint communicator, ranks 0 and 2 come first, then 1 and 3. Rank 3 is not a root.
     assert trace.calls(3)[2:-1] == [
         *("comm_group 2 0 2 1 3", f"ibarrier {end}0", f"irecv 1 {tag} 40 {end}1"),
         *(f"isend 1 {tag} 8 {end}2", f"irecv 1 {tag} 8 {end}3", f"isend 1 {tag} 12 {end}4"),
@@ -98,14 +98,14 @@ def test_collectives_between_groups_that_do_not_block(one_recorder: Recorder) ->
         *with_all(18, (4, 8), (8, 8)),
         *(f"iallreduce 16 0 6 {end}22", f"waitall requests={','.join(map(str, range(23)))}"),
     ]
-    # Rank 2 is the root: it has something for both ranks of the other group, or from both.
+    # Rank 2 is the root: it sends to both ranks of the other group, or receives from both.
     assert trace.calls(2)[4:12] == [
         *(f"isend 2 {tag} 40 {end}1", f"isend 3 {tag} 40 {end}2"),
         *(f"irecv 2 {tag} 8 {end}3", f"irecv 3 {tag} 8 {end}4"),
         *(f"isend 2 {tag} 4 {end}5", f"isend 3 {tag} 8 {end}6"),
         *(f"irecv 2 {tag} 12 {end}7", f"irecv 3 {tag} 12 {end}8"),
     ]
-    # Rank 0 has nothing to do where there is a root.
+    # Rank 0 does not take part in rooted collectives.
     assert trace.calls(0)[3:5] == [f"ibarrier {end}0", f"iallreduce 16 0 6 {end}1"]
 
 
@@ -186,7 +186,7 @@ def test_collectives_of_neighbours_that_do_not_block(recorder: Recorder) -> None
     MPI_Neighbor_alltoallv(to, counts, starts, MPI_SHORT, from, other, starts, MPI_SHORT, ring);"""
     trace = recorded(body, recorder)
 
-    ring = "2 1 3 2 3 1"  # what goes down arrives from above
+    ring = "2 1 3 2 3 1"  # messages sent down arrive from above
     assert trace.calls(2)[2:-1] == [
         f"ineighbor_alltoall {ring} 1 1 1 1 comm=1 request=0",
         *("ibarrier comm=1 request=1", "waitall requests=0,1"),

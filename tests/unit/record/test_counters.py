@@ -1,4 +1,4 @@
-"""Counters beside that of the volumes, and the kernel's events."""
+"""Counters in addition to that of the volumes, and events of the kernel."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tisim.traces.record.events import NAMED, Event, events_of, obstacle
 from tisim.traces.volumes import Volumes, volumes_of
 
 LIBRARY = ROOT / "tisim/traces/record/library"
-# Touches new memory between two barriers, and then computes without doing so.
+# Touches new memory between two barriers, then computes without touching any.
 BODY = """
   enum { PAGES = 200, PAGE = 4096 };
   MPI_Barrier(MPI_COMM_WORLD);
@@ -50,18 +50,18 @@ def test_counters_beside_that_of_volumes(one_recorder: Recorder) -> None:
     assert "beside it: page-faults, task-clock" in trace.run.stderr
     opened = Trace.open(trace.file)
     for rank in range(2):
-        # Without the comments that show attributes.
+        # Skip the comments that show attributes.
         lines = [line for line in trace.lines[rank] if not line.startswith("# @ ")]
         faults = dict(counts_of(opened, rank, "page-faults"))
         clock = dict(counts_of(opened, rank, "task-clock"))
-        # Each computation has both counts, and nothing else has.
+        # Computations, and nothing else, have both counts.
         computations = [n for n, line in enumerate(lines, 1) if " compute " in line]
         assert [*faults] == [*clock] == computations
         barriers = [n for n, line in enumerate(lines, 1) if line.endswith(" barrier")]
         touching, computing = barriers[1] - 1, barriers[2] - 1
         assert faults[touching] >= 100
         assert faults[computing] < 20
-        # The clock of the kernel's event is that of the volumes.
+        # The kernel's event and the volumes use the same clock.
         volume = int(lines[computing - 1].split()[-1])
         assert clock[computing] == pytest.approx(volume, rel=0.2)
     totals = {counter.name: counter.total for counter in counter_totals(opened)}
@@ -73,9 +73,9 @@ def test_counters_beside_that_of_volumes(one_recorder: Recorder) -> None:
 
 
 def test_the_speed_of_a_host_from_a_recording(one_recorder: Recorder) -> None:
-    """Instructions that the program counts itself, and how long they took.
+    """The program counts its instructions, and the recorder measures their time.
 
-    That the trace lacks calls does not matter.
+    Calls missing from the trace do not matter.
     """
     window = "MPI_Win_create(&size, 4, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &win); MPI_Win_free(&win);"
     program = one_recorder.compile(f"{BODY} MPI_Win win; {window}", counting=True)
@@ -94,7 +94,7 @@ def test_the_speed_of_a_host_from_a_recording(one_recorder: Recorder) -> None:
 def test_perf_with_a_software_event(
     one_recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the processor offers no counter, an event of the kernel goes the same way."""
+    """If the processor has no counters, an event of the kernel is handled in the same way."""
     need("task-clock")
     monkeypatch.setenv("TISIM_RECORD_SOFTWARE_EVENT", "1")
     trace = one_recorder.record(BODY, options="--counter perf,time")
@@ -106,7 +106,7 @@ def test_perf_with_a_software_event(
 
 
 def test_what_an_empty_computation_counts_is_in_no_volume(one_recorder: Recorder) -> None:
-    """Reading the clock is most of what is counted between two calls with nothing between them."""
+    """Most of the count between two adjacent calls is the cost of reading the clock."""
     message = "&value, 1, MPI_INT, 0, 0"
     program = one_recorder.compile(
         f"for (int i = 0, value; i < 1001; ++i) {{ MPI_Request request; "
@@ -115,12 +115,12 @@ def test_what_an_empty_computation_counts_is_in_no_volume(one_recorder: Recorder
         counting=True,
     )
     for counter in ("time", "register,time"):
-        # What the clock takes is found at the beginning; it may take longer later.
+        # The cost of reading the clock is measured at the start; it may increase later.
         assert any(counts_the_clock_alone(one_recorder, program, counter) for _ in range(5))
 
 
 def counts_the_clock_alone(recorder: Recorder, program: Path, counter: str) -> bool:
-    """True if what is subtracted is most of what reading the clock counts."""
+    """Return whether most of the cost of reading the clock is subtracted."""
     trace = recorder.record(program, ranks=1, options=f"--counter {counter}")
     said = re.search(
         r"^subtracted from each computation, .*: time ([\d,]+)$", trace.run.stderr, re.M
@@ -129,17 +129,17 @@ def counts_the_clock_alone(recorder: Recorder, program: Path, counter: str) -> b
     of_empty = float(said[1].replace(",", ""))
     if counter == "time":
         volumes = [float(line.split()[-1]) for line in trace.lines[0] if " compute " in line]
-        # Those that are zero have no line.
+        # Volumes of zero have no line.
         volumes += [0.0] * (3003 - len(volumes))
     else:
         volumes = [count for _, count in counts_of(Trace.open(trace.file), 0, "time")]
     assert of_empty > 0
     assert len(volumes) >= 3003
-    # Otherwise it would be of_empty in each of them.
+    # Without the subtraction, each of them would be of_empty.
     return median(volumes) < 0.8 * of_empty
 
 
-# A page as the kernel maps it for an event, and a counter of the processor.
+# An event's page as the kernel maps it, and a counter of the processor.
 PAGE = """
 #include <stdio.h>
 #include <string.h>
@@ -223,7 +223,7 @@ WAITING = """
 
 
 def computed(trace: Recording) -> list[float]:
-    """Seconds of the computation before each call of rank 0."""
+    """Return the seconds of computation before each call of rank 0."""
     seconds, found = 0.0, []
     for line in trace.lines[0]:
         words = line.split()
@@ -251,12 +251,12 @@ def test_mpi_init_is_computation_or_left_out(one_recorder: Recorder) -> None:
     added = one_recorder.record(WAITING, options="--counter elapsed --with-init")
     assert "not in the trace, mean over ranks: MPI_Init" in left_out.run.stderr
     assert "not in the trace" not in added.run.stderr
-    # Before the first barrier nothing is done, and MPI_Init takes milliseconds.
+    # The program does nothing before the first barrier, and MPI_Init takes milliseconds.
     assert computed(added)[1] > 1e-3
 
 
-# Computes often enough to find its data gone; ends with 3 where they are, and with 4 where memory
-# that it never used was.
+# Computes in many steps; exits with 3 if flushing the caches changed its data, and with 4 if it
+# touched memory that the program never used.
 COLD = """
   enum { WORDS = 1 << 20, PAGE = 4096, UNUSED = 64 * PAGE };
   double *const data = malloc(WORDS * sizeof *data);

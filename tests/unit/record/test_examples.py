@@ -1,4 +1,4 @@
-"""The project's own MPI programs: recorded, checked, replayed, predicted on more ranks."""
+"""The project's own MPI programs: recorded, checked, replayed and extrapolated."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_wavefront_solver(recorder: Recorder) -> None:
     ]
     assert "recv 0 1 64 comm=1" in trace.calls(1)
     replay_on_graphene(trace)
-    # The counter of the computations stands in the trace.
+    # The trace names the counter of its computations.
     counter = next(line for line in trace.lines[0] if line.startswith("# counter: "))
     assert counter.removeprefix("# ") in trace.run.stderr
 
@@ -71,7 +71,7 @@ def test_one_sided_communication(one_recorder: Recorder) -> None:
 def test_collectives_of_neighbours(recorder: Recorder) -> None:
     trace = recorded("topology.c", recorder)
 
-    # The grid is 2 x 2, and has borders in its second dimension. What goes down arrives from above.
+    # The grid is 2 x 2, not periodic in its second dimension. Messages sent down arrive from above.
     grid = "4 2 2 -666 1 4 2 2 1 -666"
     step = (
         f"neighbor_alltoall {grid} 100 100 0 0 comm=1",
@@ -152,7 +152,7 @@ def test_conjugate_gradient_in_fortran(one_recorder: Recorder) -> None:
 
 @pytest.mark.parametrize("module", ["mpi", "mpi_f08"])
 def test_calls_that_fail_in_fortran(module: str, one_recorder: Recorder) -> None:
-    """They have sent nothing, whether or not the program asks for their error."""
+    """They send nothing, whether or not the program asks for their error code."""
     unasked = "" if module == "mpi" else "call MPI_Send(value, 1, MPI_INTEGER, 99, 0, world)"
     trace = one_recorder.record(f"""
         program failing
@@ -174,7 +174,7 @@ def test_calls_that_fail_in_fortran(module: str, one_recorder: Recorder) -> None
 
 
 def test_some_requests_in_fortran_2008(recorder: Recorder) -> None:
-    """MPICH 4.0 counts them from 0, of which a trace makes what it can."""
+    """MPICH 4.0 returns zero-based indices, which the recorder interprets as well as it can."""
     trace = recorder.record("""
         program some
           use mpi_f08
@@ -233,11 +233,11 @@ def test_task_pool_keeps_any_source_and_the_source(one_recorder: Recorder) -> No
     sources = [int(call.removeprefix("recv -555 0 8 # source=")) for call in receives]
     assert len(sources) == 40 + 3
     assert {*sources} == {1, 2, 3}
-    # Each answer goes to the rank that has asked.
+    # Each answer goes to the requesting rank.
     assert [call for call in calls if call.startswith("send ")] == [
         f"send {source} 1 4" for source in sources
     ]
-    # However often the workers' tests fail, each of their receives ends in one wait.
+    # Each receive of a worker ends in one wait, however often its tests fail.
     task = ["send 0 0 8", "irecv 0 1 4 request=0", "wait request=0"]
     assert trace.calls(2) == ["init", *task * sources.count(2), "finalize"]
     replay_on_graphene(trace)
@@ -266,7 +266,7 @@ def test_threads_of_openmp(one_recorder: Recorder, monkeypatch: pytest.MonkeyPat
 def recorded_sizes(
     name: str, sizes: Sequence[int], recorder: Recorder, *arguments: str
 ) -> dict[int, Path]:
-    """Traces of an example by their numbers of ranks."""
+    """Return traces of an example by number of ranks."""
     program = recorder.compile(EXAMPLES / name)
     return {
         ranks: recorder.within(str(ranks)).record(program, *arguments, ranks=ranks).file
@@ -277,9 +277,9 @@ def recorded_sizes(
 @pytest.mark.parametrize(
     ("name", "sizes", "targets", "arguments"),
     [
-        # Grids of 3 x 3, 4 x 3 and 4 x 4, which have inner ranks.
+        # Grids of 3 x 3, 4 x 3 and 4 x 4 have inner ranks.
         ("wavefront.c", (9, 12, 16), (20, 25), ("4", "1")),
-        # More than 8 ranks: on fewer, a rank is its place in a node of 8, too.
+        # Needs more than 8 ranks: up to 8, a rank equals its index in a node of 8.
         ("transpose.f90", (4, 8, 10), (12, 14), ()),
         ("conjugate_gradient.f90", (4, 6, 8), (10, 12), ()),
         ("heat.f", (4, 6, 8), (10, 12), ()),
@@ -306,7 +306,7 @@ def test_examples_are_exact_at_the_next_two_sizes(
 def test_nodes_of_8_that_no_size_exceeds_are_refused(
     one_recorder: Recorder, tmp_path: Path
 ) -> None:
-    """The key of `MPI_Comm_split` could begin anew with each 8 ranks."""
+    """The key of `MPI_Comm_split` could restart every 8 ranks."""
     files = recorded_sizes("transpose.f90", (4, 6, 8), one_recorder)
     with pytest.raises(InputError, match=r"comm_split.*rank; \(rank mod 8\); they differ at 12"):
         extrapolate(list(files.values()), 12, tmp_path / "made.tit")

@@ -1,4 +1,4 @@
-"""Programs that use MPI to its limits or start others, and those of distributions."""
+"""Programs that push MPI to its limits or start others, and programs of distributions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_ten_thousand_communicators(one_recorder: Recorder) -> None:
       MPI_Barrier(comm[last - 1]);
       while (last-- > 0) MPI_Comm_free(&comm[last]);
     }}"""
-    # One rank: more of them take minutes on busy cores, recorded or not.
+    # A single rank: more of them take minutes on busy cores, recorded or not.
     trace = one_recorder.record(body, ranks=1)
     calls = trace.calls(0)
     assert sum(call.startswith("comm_dup 0 ") for call in calls) == 10_000
@@ -53,7 +53,7 @@ def test_very_many_pending_requests(one_recorder: Recorder, tmp_path: Path) -> N
     MPI_Barrier(MPI_COMM_WORLD);"""
     run = one_recorder.run(*one_recorder.launched(one_recorder.compile(body), ranks=1))
     assert run.returncode == 0, run.stderr
-    # The requests, the computations before some of them, and six more.
+    # The requests and four other calls; some computations may precede them.
     result = tisim.replay(tmp_path / "trace.tit", platform=GRAPHENE)
     assert result.actions >= count + 4
 
@@ -86,9 +86,9 @@ def test_a_program_that_forks_and_starts_others(one_recorder: Recorder) -> None:
 
 
 def test_a_program_that_starts_another_mpi_program(one_recorder: Recorder, tmp_path: Path) -> None:
-    """The other one is not a rank of this one: it has the recorder, but writes nothing."""
+    """The other program's process is not a rank of this one: it writes nothing."""
     inner = one_recorder.compile("MPI_Barrier(MPI_COMM_WORLD);", name="inner")
-    # Without the variables by which it would take itself for a rank.
+    # Without the variables that would make it a rank of this program.
     kept = "^(TISIM_|LD_|PATH=|HOME=|OMPI_ALLOW)"
     start = tmp_path / "start.sh"
     start.write_text(f'#!/bin/sh\nexec env -i $(env | grep -E "{kept}") {inner}\n')
@@ -105,7 +105,7 @@ def test_a_program_that_starts_another_mpi_program(one_recorder: Recorder, tmp_p
 
 
 def test_a_program_that_others_start(recorder: Recorder, tmp_path: Path) -> None:
-    """The program is found among the words of the command, and the others record nothing."""
+    """The program is found in the command line, and the other programs record nothing."""
     program = recorder.compile("MPI_Barrier(MPI_COMM_WORLD);")
     script = tmp_path / "start.sh"
     script.write_text('#!/bin/sh\nls / > /dev/null\nexec "$@"\n')
@@ -122,7 +122,7 @@ def test_a_program_that_others_start(recorder: Recorder, tmp_path: Path) -> None
 
 
 def test_calls_by_names_of_the_profiling_interface(one_recorder: Recorder) -> None:
-    """They pass the recorder by, which the command says; those that no trace has do not matter."""
+    """They bypass the recorder, which the command reports unless a trace never contains them."""
     body = """if (rank == 0) PMPI_Send(&rank, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
     else PMPI_Recv(&rank, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -133,7 +133,7 @@ def test_calls_by_names_of_the_profiling_interface(one_recorder: Recorder) -> No
 
 
 def test_a_program_that_looks_its_calls_up_in_the_library(one_recorder: Recorder) -> None:
-    """No recorder can be put between the two."""
+    """No recorder can be interposed."""
     program = one_recorder.compile("""
         #define _GNU_SOURCE
         #include <dlfcn.h>
@@ -165,7 +165,7 @@ def test_several_programs_in_one_run(one_recorder: Recorder, tmp_path: Path) -> 
 
 
 def test_ranks_that_record_nothing(one_recorder: Recorder) -> None:
-    """Neither one that only begins and ends nor one that pauses before its first call."""
+    """One rank only initializes and finalizes, another pauses before its first call."""
     body = """if (rank == 1) MPI_Pcontrol(0);
     if (rank == 2) MPI_Send(&rank, 1, MPI_INT, 3, 0, MPI_COMM_WORLD);
     if (rank == 3) MPI_Recv(&rank, 1, MPI_INT, 2, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);"""
@@ -204,14 +204,14 @@ request.Cancel()
 request.Wait()
 """
 
-# The 43 lines of HPC Challenge's input for a problem of size 64 on a grid of one by two ranks.
+# HPC Challenge's 43 input lines for a problem of size 64 on a grid of 1 x 2 ranks.
 _HPCC = ["", "", "HPL.out", "8", "1", "64", "1", "32", "0", "1", "1", "2", "16.0"]
 _HPCC += ["1", "2", "1", "4", "1", "2", "1", "1", "1", "1", "1", "0", "2", "64", "0", "0", "1", "8"]
 _HPCC += ["", "0", "1200", "0", "40", ""]
 
 
 def library_of(file: Path) -> Mpi:
-    """The MPI library that a program of the distribution was linked with."""
+    """Return the MPI library that a program of the distribution is linked with."""
     linked = subprocess.run(["ldd", file], capture_output=True, text=True, check=False).stdout
     suffix = ".mpich" if "mpich" in linked else ".openmpi"
     for mpi in libraries():
@@ -253,7 +253,7 @@ def test_mpi4py(tmp_path: Path) -> None:
 
 
 def test_hpcc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It cancels the receives that its random accesses leave over."""
+    """It cancels the receives left over from its random accesses."""
     program, mpi = installed("hpcc")
     (tmp_path / "hpccinf.txt").write_text("\n".join(_HPCC) + "\n")
     monkeypatch.chdir(tmp_path)

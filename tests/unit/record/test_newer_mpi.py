@@ -1,4 +1,4 @@
-"""Functions that came with MPI 4.0 are recorded, or named where a trace cannot express them."""
+"""Functions of MPI 4.0 are recorded, or reported if a trace cannot express them."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_messages_in_parts(recorder: Recorder) -> None:
     trace = recorder.record(recorder.compile(PARTS, or_skip=LACKING))
     assert "warning" not in trace.run.stderr
     reduction = "iallreduce 1 0 0 request=1"
-    # The message is sent when the last part is ready.
+    # The message is sent once the last partition is ready.
     sent = [reduction, "isend 1 7 64 request=0", "waitall requests=0,1"]
     received = ["irecv 0 7 64 request=0", reduction, "wait request=0", "waitall requests=1"]
     assert trace.calls(0) == ["init", *sent, *sent, "finalize"]

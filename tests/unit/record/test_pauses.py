@@ -1,4 +1,4 @@
-"""A program pauses its recording, cancels requests, and frees them."""
+"""Programs that pause their recording, and that cancel and free requests."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ MPI.COMM_WORLD.Barrier()
 """
 
 
-# Requests of before the pause are completed, cancelled and freed during it.
+# Requests made before the pause are completed, cancelled and freed during it.
 REQUESTS = """
   MPI_Request request[8], persistent;
   int value[9] = {0}, index, done = 0;
@@ -170,7 +170,7 @@ def test_only_what_was_cancelled(one_recorder: Recorder) -> None:
     assert trace.calls(0) == [
         *("init", "irecv 1 7 4 request=0", "irecv -555 8 4 request=1", "irecv 1 9 4 request=2"),
         "recv 1 10 4",
-        "wait request=0",  # MPI_Request_get_status has seen it complete
+        "wait request=0",  # MPI_Request_get_status has reported its completion
         *("cancel request=1", "cancel request=2", "waitall requests=1,2"),
         *("irecv 1 11 4 request=0", "cancel request=0", "waitany requests=0 completed=0"),
         *("irecv 1 12 4 request=0", "request_free request=0", "recv 1 13 4", "finalize"),

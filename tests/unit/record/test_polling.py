@@ -1,4 +1,4 @@
-"""What is counted: no waiting between failed tests; by QEMU what the register counts."""
+"""Volumes exclude polling between failed tests, and QEMU counts the same as the register."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ needs_gcc = pytest.mark.skipif(
     reason="GCC on x86-64 is needed",
 )
 
-# Rank 1 answers rank 0 at once or after so many microseconds: the machine is idle or loaded. Rank 0
-# polls in every way that there is, and computes in chunks of CHUNK turns between tests.
+# Rank 1 answers rank 0 at once, or after this many microseconds as on a loaded machine. Rank 0
+# polls in every possible way, and finally computes between tests.
 PROGRAM = """
   static volatile int turns;
   int flag, count, index, indices[2], value = 1, values[2], window = 0;
@@ -116,7 +116,7 @@ def test_a_loaded_machine_changes_no_volume(one_recorder: Recorder) -> None:
     calls = traces[1].calls(0)
     assert calls[calls.index("irecv 1 4 4 request=0") + 1] == "wait request=0"
     assert calls.count("wait request=0") == 4
-    # The last two volumes of rank 0 are the work between tests, which are taken as they come.
+    # The last two volumes of rank 0 are work between tests, divided where a test succeeds.
     lines = [[line for line in trace.lines[0] if not line.startswith("#")] for trace in traces]
     last = [len(rank) - 1 - rank[::-1].index("0 irecv 1 9 4 request=0") for rank in lines]
     assert lines[0][: last[0]] == lines[1][: last[1]]
@@ -133,7 +133,7 @@ def test_all_of_it_is_computation_on_request(one_recorder: Recorder) -> None:
     work = sum(volumes(usual.lines[0]))
     trace = one_recorder.record(program, "20000", options="--longest-poll 0")
     assert "polling: " not in trace.run.stderr
-    # How often they ask in nine waits of 20 ms depends on who else computes; the work does not.
+    # The number of polls in nine waits of 20 ms depends on the load; the work does not.
     assert sum(volumes(trace.lines[0])) > work
 
 
@@ -142,7 +142,7 @@ EMULATED = pytest.mark.skipif(
     reason="qemu-x86_64 is needed",
 )
 
-# No library inside a region; `rep movsb` counts once however long it is.
+# No library call inside a region; `rep movsb` counts once regardless of its length.
 COUNTED = """
 #include <mpi.h>
 static double field[5000];
@@ -177,7 +177,7 @@ int main(int argc, char **argv) {
 
 
 def between_barriers(trace: Trace, rank: int) -> list[str]:
-    """The computations between the first barrier and the last."""
+    """Return the computations between the first and the last barrier."""
     lines = [line for line in trace.lines[rank] if not line.startswith("#")]
     barriers = [i for i, line in enumerate(lines) if line.endswith(" barrier")]
     return [line for line in lines[barriers[0] : barriers[-1]] if " compute " in line]
@@ -200,7 +200,7 @@ def test_qemu_counts_what_the_register_counts(one_recorder: Recorder) -> None:
 
 
 def test_programs_are_found_in_the_path() -> None:
-    """QEMU does not look for them there."""
+    """QEMU itself does not search the path."""
     words = emulated(
         ["mpirun", "-n", "2", "sh", "-c", "a", ":", "-n", "1", "/bin/sh"], ["qemu", "-x"]
     )
@@ -217,7 +217,7 @@ def test_qemu_counts_unmodified_programs(one_recorder: Recorder) -> None:
 
 
 def test_no_qemu(one_mpi: Mpi, tmp_path: Path) -> None:
-    """All commands of this machine are there, but for those of QEMU."""
+    """All commands of this machine are available except QEMU's."""
     folder = tmp_path / "bin"
     folder.mkdir()
     for place in os.get_exec_path():

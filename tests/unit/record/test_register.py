@@ -1,4 +1,4 @@
-"""Programs that `tisim cc` compiles count their instructions, the same in every run."""
+"""Programs compiled by `tisim cc` count their instructions identically in every run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
     reason="GCC on x86-64 is needed",
 )
 
-# Lets a program without MPI print its own counts, through the functions of the recorder.
+# Lets a program without MPI print its own counts through the functions of the recorder.
 TAKE = """
 #include <stdint.h>
 extern uint64_t *tisim_counted_elsewhere(void);
@@ -46,7 +46,7 @@ def tisim_compile(
 
 
 def counts(source: str, suffix: str, directory: Path, *options: str) -> dict[str, int]:
-    """Compile a program that prints a name and a count a line, and run it twice."""
+    """Compile a program that prints one name and count per line, and run it twice."""
     command, compiler = ("cc", "gcc") if suffix == ".c" else ("c++", "g++")
     if shutil.which(compiler) is None:
         pytest.skip(f"{compiler} is not installed")
@@ -86,7 +86,7 @@ def test_a_loop_counts_its_instructions(tmp_path: Path) -> None:
     }
     """
     counted = counts(source, ".c", tmp_path, "-O2")
-    # Two nops, an addition or decrement, a comparison and a jump at most.
+    # At most two nops, an addition or decrement, a comparison and a jump.
     each = counted["3000"] - counted["2000"]
     assert each in (4000, 5000)
     assert counted["4000"] - counted["3000"] == each
@@ -128,9 +128,9 @@ int main(void) {
 
 @pytest.mark.parametrize("options", ["-O0", "-O2", "-O2 -fPIC", "-O2 -static", "-O3 -pipe"])
 def test_callbacks_and_jumps_are_counted(options: str, tmp_path: Path) -> None:
-    """The library's qsort keeps values of its own in the register."""
+    """The library's qsort uses the register for values of its own."""
     counted = counts(CALLBACKS, ".c", tmp_path, *options.split())
-    # The comparison has about as many instructions as its source has operations.
+    # The comparison compiles to about as many instructions as its source has operations.
     assert 4 * counted["compared"] < counted["sorted"] < 30 * counted["compared"]
     assert 100 * 3 <= counted["jumped"] <= 100 * 20
 
@@ -162,7 +162,7 @@ int main(void) {
 
 
 def test_callers_keep_their_registers(tmp_path: Path) -> None:
-    """A caller that saw the whole function would keep values in a register that counting needs."""
+    """A caller that knows the function's body could keep values in a register used for counting."""
     assert counts(SUMS, ".c", tmp_path, "-O2")["sum"] == 1770
 
 
@@ -266,7 +266,7 @@ def test_volumes_are_the_same_in_two_runs(name: str, one_recorder: Recorder) -> 
 
 
 def test_many_ranks_on_few_cores(one_recorder: Recorder) -> None:
-    """However many ranks share a core, each has the same calls and volumes in every run."""
+    """Each rank has the same calls and volumes in every run, however many ranks share a core."""
     program = one_recorder.compile(EXAMPLES / "wavefront.c", "-O2", counting=True)
     runs = [one_recorder.record(program, "12", "2", ranks=16).lines for _ in range(2)]
     assert runs[0] == runs[1]
@@ -294,7 +294,7 @@ def test_libraries_that_do_not_count_are_named(
 
 
 def test_compilers_have_names_of_one_word(tmp_path: Path) -> None:
-    """As makefiles want them that ask `which ${CC}`."""
+    """Some makefiles run `which ${CC}`."""
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
     (tmp_path / "program.c").write_text("int main(void) { return 0; }\n")
     for word, command in {"tisim-cc": "cc", "tisim-c++": "c++", "tisim-fc": "fc"}.items():

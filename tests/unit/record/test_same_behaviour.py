@@ -1,4 +1,4 @@
-"""Programs do the same while they are recorded; random ones are recorded as written."""
+"""Recording does not change what programs do; random programs are recorded as written."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ MODES = (
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Mpi], Path]:
-    """The program, compiled once for each library."""
+    """Return a function that compiles the program once per MPI library."""
     room = tmp_path_factory.mktemp("behaviour")
     return functools.cache(lambda mpi: Recorder(mpi, room).compile(SOURCE, "-pthread", "-ldl"))
 
@@ -158,7 +158,7 @@ def recording(program: Path, mpi: Mpi, mode: str, output: Path) -> list[str]:
 
 
 def outcome(command: list[str]) -> tuple[int, list[str]]:
-    """The exit status, and the lines of the program; those of the ranks come in any order."""
+    """Return the exit status and the program's lines, sorted since ranks print in any order."""
     run = subprocess.run(
         command,
         capture_output=True,
@@ -175,13 +175,13 @@ def test_what_it_prints_and_returns(
 ) -> None:
     program = compiled(recorder.mpi)
     alone = outcome(launched(program, recorder.mpi, mode))
-    # MPICH's mpiexec may drop what ranks printed just before one of them aborts.
+    # MPICH's mpiexec may drop the output of ranks just before one of them aborts.
     is_lost = mode == "fatal error" and recorder.mpi.name == "MPICH"
     assert len(alone[1]) >= 2 or is_lost
     recorded = outcome(recording(program, recorder.mpi, mode, tmp_path / "trace.tit"))
     status = {"quick exit": 6, "no finalize": 5}.get(mode)
     if status is not None and recorder.mpi.name == "MPICH":
-        # Its mpiexec takes such ranks for killed (1) now and then, also without the recorder.
+        # Its mpiexec sometimes reports such ranks as killed (1), even without the recorder.
         assert {recorded[0], alone[0]} <= {1, status}
         assert recorded[1] == alone[1]
     elif is_lost:
@@ -189,13 +189,13 @@ def test_what_it_prints_and_returns(
     else:
         assert recorded == alone
     if mode == "status":
-        nowhere = Path("/dev/full")  # a disk without room ends the recording alone
+        nowhere = Path("/dev/full")  # a full disk ends only the recording
         assert outcome(recording(program, recorder.mpi, mode, nowhere))[1] in (alone[1], [])
         assert nowhere.is_char_device()
 
 
 def test_kills_at_random_moments(compiled: Callable[[Mpi], Path], mpi: Mpi, tmp_path: Path) -> None:
-    """Whoever is killed, a rank or the launcher: the recording ends, with the program's status."""
+    """If a rank or the launcher is killed, the recording ends with the program's status."""
     program = compiled(mpi)
     drawn = random.Random(1)
     for number in range(campaign(2, 20)):
@@ -206,7 +206,7 @@ def test_kills_at_random_moments(compiled: Callable[[Mpi], Path], mpi: Mpi, tmp_
             stderr=subprocess.PIPE,
             text=True,
         ) as running:
-            # A launcher without ranks may be one that is asked for its version.
+            # A launcher without ranks may be one that only reports its version.
             while not (ranks := processes_of(running.pid, program)):
                 assert running.poll() is None, running.communicate()
                 time.sleep(0.01)
@@ -219,7 +219,7 @@ def test_kills_at_random_moments(compiled: Callable[[Mpi], Path], mpi: Mpi, tmp_
 
 
 def processes_of(parent: int, program: Path | None) -> list[int]:
-    """The processes below one that run a program; None: its children, the launcher."""
+    """Return the descendants of a process that run a program; None: its launcher children."""
     children: dict[int, list[int]] = {}
     names: dict[int, str] = {}
     for entry in Path("/proc").iterdir():
@@ -244,7 +244,7 @@ PROGRAMS = campaign(2, 500)
 @pytest.mark.parametrize("large_counts", [False, True])
 @pytest.mark.parametrize("seed", range(PROGRAMS))
 def test_random_program(seed: int, large_counts: bool, recorder: Recorder) -> None:
-    """Also with functions such as MPI_Send_c, where the MPI library has them."""
+    """Also with functions like MPI_Send_c, if the MPI library has them."""
     author = Author(seed, ranks=2 + seed % 4, events=60)
     source = author.source(large_counts=large_counts)
     lacking = "has no large counts" if large_counts else ""

@@ -1,4 +1,4 @@
-"""Where in the program computations are: sampled while it runs, and read as lines of the source."""
+"""Source locations of computations, sampled while the program runs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tisim.traces.samples import (
 )
 from tisim.traces.sources import Part
 
-# Computes until 60 samples may have been taken; its own timer and its own signal go on.
+# Computes long enough for 60 samples; its own timer and its own signal keep working.
 PROGRAM = """\
 #include <mpi.h>
 #include <signal.h>
@@ -68,7 +68,7 @@ int main(int argc, char **argv) {
 """
 
 
-# Thread 1 computes in each region while thread 0 sleeps; between regions it does nothing.
+# Thread 1 computes in each region while thread 0 sleeps; between regions it is idle.
 THREADS = """\
 #include <mpi.h>
 #include <omp.h>
@@ -108,7 +108,7 @@ def test_threads_of_regions_are_sampled(
     samples = read_samples(Part("trace", str(trace.file)))
     assert samples is not None
     rank = samples.ranks[0]
-    # Both regions, before the second barrier and before the third.
+    # Both regions: before the second and before the third barrier.
     assert [call for call, _ in rank.computations][-2:] == [2, 3]
     paths = {path.path: path.samples for path in inspect(trace.file).computed_paths}
     toiling = sum(count for path, count in paths.items() if "toil (threads.c:" in path)
@@ -117,7 +117,7 @@ def test_threads_of_regions_are_sampled(
     assert rank.seconds > 0.35
 
 
-# The program's own thread computes while the first one waits for it, in no call of MPI.
+# A thread of the program computes while the main thread waits for it outside MPI.
 OWN_THREAD = THREADS.replace("#include <omp.h>", "#include <pthread.h>").replace(
     THREADS[THREADS.index("int main") :],
     """static void *body(void *unused) { toil(); return unused; }
@@ -142,8 +142,8 @@ def test_threads_of_the_program_are_sampled(recorder: Recorder) -> None:
         paths = {path.path: path.samples for path in inspect(trace.file).computed_paths}
         toiling = sum(count for path, count in paths.items() if "toil (threads.c:" in path)
         assert toiling > 0.8 * sum(paths.values())
-        # A millisecond of processor time each, where the kernel has exact events and leaves a
-        # thread its processor for as long.
+        # One sample per millisecond of processor time, if the kernel has exact events and leaves a
+        # thread its processor for that long.
         if toiling > 100 or obstacle(NAMED["task-clock"]):
             return
     pytest.fail(f"{toiling} samples of 200 ms")
@@ -175,12 +175,12 @@ def test_computations_are_named_by_functions_and_lines(recorded: Trace, tmp_path
         assert first.path == "main (program.c:25) > solve (program.c:14) > relax (program.c:11)"
         assert first.share > 0.5
         assert "program.c:11" in application_page(inspection)
-    # A trace that is packed again keeps them.
+    # Repacking a trace keeps its samples.
     pack(recorded.file, tmp_path / "mean.tit", volumes="mean")
     assert read_samples(Part("mean", str(tmp_path / "mean.tit"))) == samples
 
 
-# Computes in a, in b and in a again between two calls, from one line.
+# Computes in a, in b and in a again between two calls, all called from one line.
 ALTERNATING = THREADS.replace("#include <omp.h>", "").replace("void toil", "static void toil")
 ALTERNATING = (
     ALTERNATING[: ALTERNATING.index("int main")]
@@ -217,7 +217,7 @@ def test_samples_keep_their_order_in_time(one_recorder: Recorder) -> None:
         for name, same in groupby(samples_in, key=itemgetter(0))
     ]
     assert [name for name, _ in phases] == ["a", "b", "a"]
-    # No phase is some late samples of another one.
+    # No phase consists only of delayed samples of another one.
     assert min(count for _, count in phases) > 0.1 * sum(count for _, count in phases)
 
 
@@ -248,7 +248,7 @@ def test_too_many_runs_lose_their_order_and_no_samples(
     for _, runs in rank.computations:
         nodes = [node for node, _ in runs]
         assert len(nodes) == len({*nodes})
-    # Those behind the last call are not written.
+    # Samples after the last call are not written.
     assert samples.totals().total() == pytest.approx(rank.signals - rank.in_calls, abs=2)
 
 

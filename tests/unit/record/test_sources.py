@@ -1,4 +1,4 @@
-"""Whom receives from any source match, and programs whose messages depend on it."""
+"""Matches of receives from any source, and programs whose messages depend on them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tisim.platform import new
 from tisim.studies.execute import execute
 from tisim.traces import check
 
-# A persistent receive from any source matches rank 2, which computes for long, before rank 1, which
-# sleeps still longer and computes nothing.
+# A persistent receive from any source matches rank 2, which computes for a long time, before
+# rank 1, which sleeps even longer and computes nothing.
 PERSISTENT = """
   int value = 0;
   MPI_Request request;
@@ -39,7 +39,7 @@ PERSISTENT = """
   }
 """
 
-# Rank 0 receives from any rank in every way there is, twice each.
+# Rank 0 receives from any source in every possible way, twice each.
 PROGRAM = """
   int values[8];
   MPI_Request requests[4];
@@ -91,7 +91,7 @@ def test_every_receive_says_whom_it_has_matched(one_recorder: Recorder) -> None:
 
 
 def test_a_persistent_receive_takes_what_it_matched(one_recorder: Recorder) -> None:
-    """In the replay rank 1, which slept, sends first."""
+    """In the replay, rank 1, which slept, sends first."""
     trace = one_recorder.record(PERSISTENT, ranks=3)
     sources = {}
     for choice in ("any", "matched"):
@@ -105,7 +105,7 @@ def test_a_persistent_receive_takes_what_it_matched(one_recorder: Recorder) -> N
 
 SOURCES = Path(__file__).parent / "steered"
 SEEDS = campaign(3, 250)  # per MPI library
-PATTERNS = 6  # of the program in Fortran
+PATTERNS = 6  # in the Fortran program
 
 CHOICES = [
     {"tisim/sources": sources, "tisim/completions": completions}
@@ -126,7 +126,7 @@ def platforms() -> list[Platform]:
 
 
 def replays(trace: Trace) -> Iterator[Mapping[str, float]]:
-    """The simulated time on each platform, by choice; each replay ends."""
+    """Yield the simulated times on each platform, by configuration; every replay must end."""
     found = check(tisim.Trace.open(trace.file))
     assert found.sound, found.findings
     for platform in platforms():
@@ -175,7 +175,7 @@ def test_tasks_in_fortran_replay_and_execute(
 
 
 def test_the_first_source_decides_what_is_left(recorder: Recorder) -> None:
-    """Whoever comes first is heard once more behind the other one, which sends late here."""
+    """The first message's source is received from again after rank 1, which sends late here."""
     body = """
     MPI_Status status;
     if (rank == 1) sleep(1);

@@ -1,4 +1,4 @@
-"""Computations of several threads, and the time in which a rank waits for an accelerator."""
+"""Computations of several threads, and the time a rank waits for an accelerator."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.unit.record.programs import (
 )
 from tisim.traces import pack, unpack
 
-# Two steps of threads that do unequal work, then one thread alone. Thread 1 calls MPI itself.
+# Two parallel regions, the first with unequal work, then one thread alone. Thread 1 calls MPI.
 THREADS = """
 #include <mpi.h>
 #include <omp.h>
@@ -50,7 +50,7 @@ LINE = re.compile(r"0 compute (\d+)(?: threads=(\d+) sum=(\d+))?")
 
 
 def computed(lines: list[str]) -> list[tuple[int, int, int]]:
-    """The largest volume, the number of threads and the sum of each computation of rank 0."""
+    """Return the largest volume, number of threads and sum of each computation of rank 0."""
     found = [match for line in lines if (match := LINE.fullmatch(line))]
     return [(int(m[1]), int(m[2] or 1), int(m[3] or m[1])) for m in found]
 
@@ -65,7 +65,7 @@ def test_threads_that_count_themselves(one_recorder: Recorder) -> None:
     # Thread i does i + 1 times the work.
     assert largest / alone == pytest.approx(3, rel=0.01)
     assert total / alone == pytest.approx(6, rel=0.02)
-    # In the second region each thread does the same; one of them has called MPI.
+    # In the second region, both threads do the same work; one of them calls MPI.
     region = volumes[1:-2]
     assert sum(item[2] for item in region) / alone == pytest.approx(2, rel=0.02)
     assert trace.calls(0)[1:-1] == ["barrier"] * 4
@@ -125,7 +125,7 @@ end program
 def test_calls_of_several_threads_at_a_time(
     text: str, uncounted: str, one_recorder: Recorder
 ) -> None:
-    """The calls of the thread that began are recorded; those of others are told, once each."""
+    """Calls of the first thread are recorded; those of other threads are counted and reported."""
     program = one_recorder.compile(text, "-fopenmp", "-pthread")
     alone = subprocess.run(one_recorder.launched(program), capture_output=True)
     if alone.returncode == 77:
@@ -165,15 +165,15 @@ def test_the_time_that_a_rank_waits_for_an_accelerator(
 
 
 def test_threads_share_the_cores_of_a_host(tmp_path: Path) -> None:
-    """min(cores, threads) cores; they are shared with the ranks beside."""
+    """A computation uses min(cores, threads) cores, shared with the other ranks of the host."""
     trace = tmp_path / "trace.txt"
     trace.write_text(
         "0 compute 1e9 threads=4 sum=3e9\n0 compute 1e9\n1 compute 1e9 threads=2 sum=2e9\n"
     )
     seconds = {
-        # Rank 0 takes what its busiest thread needs, then 1 s.
+        # Rank 0 takes as long as its busiest thread, then 1 s.
         4: [2.0, 1.0],
-        # Two of two cores, 1.5 s of work for each.
+        # Two cores, with 1.5 s of work each.
         2: [2.5, 1.0],
         1: [4.0, 2.0],
     }

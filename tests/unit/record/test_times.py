@@ -1,4 +1,4 @@
-"""How long calls took, and programs that are recorded several times."""
+"""Durations of calls, and programs that are recorded several times."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_timeline_and_durations(one_recorder: Recorder, tmp_path: Path, hosts:
     program = one_recorder.compile(PROGRAM)
     variables: dict[str, str] = {}
     if hosts == "each rank":
-        # The clock of each rank is ten seconds ahead of that of the rank before.
+        # The clock of each rank is ten seconds ahead of the previous rank's clock.
         variables["TISIM_RECORD_EACH_RANK_A_HOST"] = "10000000000"
     table = tmp_path / "times.csv"
     run = one_recorder.run(
@@ -49,7 +49,7 @@ def test_a_timeline_and_durations(one_recorder: Recorder, tmp_path: Path, hosts:
     assert (receive["rank"], send["rank"]) == ("0", "1")
     assert float(receive["begin"]) < float(send["begin"]) < float(receive["end"])
     assert float(receive["end"]) - float(receive["begin"]) > 0.5
-    # The same in the trace, in nanoseconds.
+    # The trace has the same durations, in nanoseconds.
     lines = dict(Trace.open(tmp_path / "trace.tit").attributes_of(0))
     durations = [int(values["duration"]) for values in lines.values() if "duration" in values]
     assert len(durations) >= 3
@@ -57,7 +57,7 @@ def test_a_timeline_and_durations(one_recorder: Recorder, tmp_path: Path, hosts:
 
 
 def test_clocks_are_aligned_in_between(tmp_path: Path) -> None:
-    """The clock of rank 1's host runs ahead: by 1,000 ns first, at last by 3,000 ns."""
+    """The clock of rank 1's host is ahead by 1,000 ns at first and by 3,000 ns at the end."""
     (tmp_path / "rank-0.times").write_text(
         "begin,end,function\n# clock 0 0 0\n5000,6000,MPI_Send\n# clock 10000 0 0\n"
     )
@@ -131,7 +131,7 @@ def test_the_spread_of_processor_time(one_recorder: Recorder, tmp_path: Path) ->
     assert deviation_of(tisim.Trace.open(trace.file)) is not None
     assert "not in the trace, mean over ranks: MPI_Init " in trace.run.stderr
     assert " for a processor " in trace.run.stderr
-    # Nothing is left of the other runs.
+    # No files of the other runs remain.
     assert [path.name for path in tmp_path.iterdir() if ".runs-" in path.name] == []
 
 
@@ -143,7 +143,7 @@ def test_instructions_do_not_differ(one_recorder: Recorder) -> None:
 
 
 def test_runs_with_different_calls(one_recorder: Recorder, tmp_path: Path) -> None:
-    """Each run makes one barrier more than the one before."""
+    """Each run calls MPI_Barrier once more than the previous one."""
     body = f"""FILE *const file = fopen("{tmp_path}/runs", "a+");
     if (rank == 0) fputc('.', file);
     fseek(file, 0, SEEK_END);

@@ -1,4 +1,4 @@
-"""How the recorder writes: compressed while it runs, merged by the ranks, within limits."""
+"""How the recorder writes: compressed while running, merged by the ranks, within limits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tisim.errors import InputError
 from tisim.traces.record.settings import Settings
 from tisim.traces.record.source import installed
 
-# A ring, whose messages have sizes that never repeat where there are two arguments.
+# A ring of messages; if a second argument is given, their sizes never repeat.
 RING = """
   static char sent[1 << 16], received[1 << 16];
   int iterations = atoi(argv[1]);
@@ -41,25 +41,25 @@ RING = """
 """
 
 
-# Messages of random sizes: more than two limits of these tests hold.
+# Messages of random sizes, which exceed the limits of two of these tests.
 MANY = ("6000", "random")
 
 
 def with_library(
     recorder: Recorder, *command: str | Path, **more: Any
 ) -> subprocess.CompletedProcess[str]:
-    """Run ranks as without Python, whose recorder compresses what it writes."""
+    """Run ranks without Python; their recorder compresses its output."""
     more.setdefault("parts", recorder.directory / "parts")
     library = str(installed("libtisim_trace.so"))
     return recorder.preload(*command, TISIM_RECORD_LIBRARY=library, **more)
 
 
 def calls_of(trace: Path) -> list[list[str]]:
-    """The lines of each rank, without computations, whose volumes differ from run to run."""
+    """Return the lines of each rank without computations, whose volumes differ between runs."""
     return [[line for line in own if "compute" not in line] for own in lines_of(trace)]
 
 
-# Each process sees a directory of its own there, as on hosts without a shared file system.
+# Each process sees its own directory there, as on hosts without a shared file system.
 OWN_HOST = """#!/bin/sh
 exec unshare --mount sh -c 'mount -t tmpfs none "$1"; shift; exec "$@"' sh {room} {program} 20
 """
@@ -78,13 +78,13 @@ def test_hosts_need_not_share_a_directory(one_recorder: Recorder, tmp_path: Path
     gathered = one_recorder.record(script, ranks=3, options=gather)
     assert list(room.iterdir()) == []
     here = one_recorder.record(ring, "20", ranks=3, options=gather)
-    assert list(room.iterdir()) == []  # ranks of one host share it
+    assert list(room.iterdir()) == []  # shared by the ranks of a host
     for rank in range(3):
         assert gathered.calls(rank) == here.calls(rank) != []
 
 
 def test_the_ranks_merge_their_parts(recorder: Recorder, tmp_path: Path) -> None:
-    """On their own, without Python: also if their number is not a power of two."""
+    """Without Python, even if their number is not a power of two."""
     output = tmp_path / "merged.tit"
     ring = recorder.compile(RING)
     run = with_library(recorder, ring, "20", ranks=5, TISIM_RECORD_OUTPUT=str(output))
@@ -98,7 +98,7 @@ def test_the_ranks_merge_their_parts(recorder: Recorder, tmp_path: Path) -> None
 
 
 def test_parts_of_text_have_the_same_calls(one_recorder: Recorder, tmp_path: Path) -> None:
-    """Where the trace library cannot be loaded."""
+    """The recorder writes text if the trace library cannot be loaded."""
     ring, parts = one_recorder.compile(RING), tmp_path / "parts"
     run = one_recorder.preload(ring, "20", parts=parts, ranks=5, TISIM_RECORD_LIBRARY="/no/such")
     assert run.returncode == 0
@@ -123,13 +123,13 @@ def test_a_file_that_may_not_grow_stops_the_recording_only(
     packed = tisim_record("-o", tmp_path / "cut.tit", "--pack", tmp_path / "parts")
     assert "no MPI_Finalize of rank 0, 1" in packed.stderr
     lines = calls_of(tmp_path / "cut.tit")
-    # How many calls 16 kB hold depends on how much the measured volumes vary: 400 on a loaded
-    # machine, some thousand on a quiet one.
+    # The number of calls in 16 kB depends on how much the measured volumes vary: 400 on a loaded
+    # machine, a few thousand on an idle one.
     calls = [sum(line[0] != "#" for line in own) for own in lines]
     assert min(calls) > 50
 
 
-# Runs a command with a small file system of its own, whose files it keeps.
+# Runs a command with a small file system of its own, and keeps the files in it.
 SMALL_DISK = """
 mount -t tmpfs -o size="$1" none "$2" || exit 77
 "${@:4}"

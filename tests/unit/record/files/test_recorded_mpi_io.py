@@ -1,4 +1,4 @@
-"""Recording the calls of MPI-IO, and the functions of HDF5 and PnetCDF that make them."""
+"""Recording MPI-IO calls, and the HDF5 and PnetCDF functions that make them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ SHARED = """
   MPI_File_close(&file);
 """
 
-# Blocks of 4 integers, in turn.
+# Blocks of 4 integers, distributed cyclically.
 VIEW = """
   MPI_File file;
   MPI_Datatype blocks;
@@ -96,7 +96,7 @@ VIEW = """
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Programs make their files in the directory of the test."""
+    """Run in the directory of the test, where programs create their files."""
     monkeypatch.chdir(tmp_path)
 
 
@@ -116,7 +116,7 @@ def test_calls_of_mpi_io(one_recorder: Recorder) -> None:
     assert check(tisim.Trace.open(trace.file)).sound
 
 
-# Also a request of MPI-IO beside that of a message, and a file of the program's own.
+# Also an MPI-IO request together with that of a message, and a file that the program itself opens.
 LAYERS = """
   char data[1000];
   int got = 0;
@@ -139,13 +139,13 @@ LAYERS = """
 
 
 def _of_layer(calls: Sequence[str], layer: str) -> list[str]:
-    """The calls that a replay of this layer makes, without the marks."""
+    """Return the calls that a replay of this layer makes, without the layer attribute."""
     apart = (call.partition(" layer=") for call in calls)
     return [call for call, _, of in apart if of in ("", layer)]
 
 
 def _handles_by_use(calls: Sequence[str]) -> list[str]:
-    """The calls with handles of files numbered by use: two layers have more files open than one."""
+    """Number file handles in order of use, since two layers have more open files than one."""
     numbers: dict[str, str] = {}
     renamed = []
     for action, *words in map(str.split, calls):
@@ -175,7 +175,7 @@ def test_both_layers_are_those_of_recordings_of_one(
         lower = _of_layer(both, "posix")
         assert [call.split()[0] for call in lower[-3:]] == list(own)
         assert len(_of_layer(both, "mpi")) == len(_of_files(traces["mpi"], rank)) + len(own)
-        if one_recorder.mpi.name == "MPICH":  # Open MPI has files with random names
+        if one_recorder.mpi.name == "MPICH":  # Open MPI creates files with random names
             expected = _of_files(traces["posix"], rank)
             assert _handles_by_use(lower) == _handles_by_use(expected)
     trace = tisim.Trace.open(traces["both"].file)
@@ -189,7 +189,7 @@ def test_both_layers_are_those_of_recordings_of_one(
         ).simulated_time
         for layer in ("mpi", "posix")
     }
-    assert layers["mpi"] > layers["posix"] > 0.001  # no iwrite beneath
+    assert layers["mpi"] > layers["posix"] > 0.001  # no iwrite in the POSIX layer
 
 
 def test_the_position_that_ranks_share(one_recorder: Recorder) -> None:
@@ -212,7 +212,7 @@ def test_offsets_of_views_are_bytes_that_they_show(one_recorder: Recorder) -> No
         ]
 
 
-# Views of types of all kinds, the numbers of each, and what ends them.
+# Views of all kinds of types; the last one is contiguous and resets the view.
 VIEWS = """
   MPI_File file;
   MPI_Datatype type, part;
@@ -291,7 +291,7 @@ def test_files_of_parts_of_the_ranks(one_recorder: Recorder) -> None:
         ]
 
 
-# The second of two writes under way is waited for first.
+# The second of two pending writes is waited for first.
 STARTED = """
   MPI_File file;
   MPI_Request requests[2];
@@ -330,7 +330,7 @@ def test_calls_that_do_not_block(one_recorder: Recorder) -> None:
     assert check(tisim.Trace.open(trace.file)).sound
 
 
-# All split collective calls, and one on a file of a rank alone.
+# All split collective calls, and one on a file of a single rank.
 STEPS = """
   MPI_File file;
   MPI_Status status;
@@ -382,7 +382,7 @@ def test_without_being_asked_for_files_are_counted(recorder: Recorder) -> None:
     assert _of_files(trace, 1) == []
 
 
-# As CALLS. The handles of `use mpi_f08` are types; texts are longer than the names in them.
+# Like CALLS. Handles of `use mpi_f08` are derived types; strings are padded.
 FORTRAN = """program files
   MODULE
   HANDLE(MPI_File) :: file
@@ -466,7 +466,7 @@ def test_which_function_has_caused_which_bytes(
     assert found["ncmpi_put_vara_double_all pressure"] == (0, 2 * field)
     assert found["ncmpi_get_vara_double_all pressure"] == (2 * field, 0)
     assert {"H5Fcreate", "H5Fclose", "ncmpi_enddef", "ncmpi_close"} <= found.keys()
-    if io == "posix":  # also files of Open MPI itself, in /tmp
+    if io == "posix":  # includes files of Open MPI itself, in /tmp
         return
     platform = new.cluster(
         4, bandwidth="1Gbps", latency="1us", speed="1Gf", disk="read=2GBps,write=1GBps"

@@ -1,4 +1,4 @@
-"""Recording what programs do with files in the words of POSIX, and replaying it."""
+"""Recording and replaying the POSIX file operations of programs."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ unlink out.%05d
 mkdir made_by_%d__
 """
 
-# None of these is a file of the program's data.
+# None of these files contains data of the program.
 LEFT_OUT = """
   char data[64];
   int ends[2];
@@ -144,7 +144,7 @@ COLLECTIVE = """
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Programs make their files in the directory of the test."""
+    """Run in the directory of the test, where programs create their files."""
     monkeypatch.chdir(tmp_path)
 
 
@@ -157,7 +157,7 @@ def _of_files(trace: Trace, rank: int) -> list[str]:
 
 
 def _bytes_written(trace: Trace, name: str, ranks: int) -> int:
-    """By all ranks, into the file of that name."""
+    """Return the number of bytes that all ranks write to the file with that name."""
     written = 0
     for rank in range(ranks):
         handles: dict[str, bool] = {}

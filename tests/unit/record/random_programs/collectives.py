@@ -9,9 +9,9 @@ from tests.unit.record.random_programs.messages import REDUCED, TYPES, Rank, Ran
 
 
 class Collectives(Ranks):
-    """Writes collectives, blocking and not."""
+    """Writes blocking and non-blocking collectives."""
 
-    blocking = True  # the collective that is being written
+    blocking = True  # whether the current collective blocks
 
     def collective(self) -> None:
         group = self.choose_group(least=1)
@@ -77,7 +77,7 @@ class Collectives(Ranks):
         n = len(group.ranks)
         root = self.rng.randrange(n)
         comm = group.comm
-        # Counts from each rank to each other one; collectives but alltoall use the first row.
+        # Counts from each rank to each other rank; only alltoall uses more than the first row.
         table = [[self.rng.randrange(20) for _ in group.ranks] for _ in group.ranks]
         zeros = ["0"] * n
 
@@ -111,7 +111,7 @@ class Collectives(Ranks):
                 factor, shown = (unit, identity) if name == "Alltoallv" else (size, 6)
                 types = kind
                 if name == "Alltoallw":
-                    # Open MPI 4.1 looks at a type for each neighbour of a Cartesian communicator.
+                    # Open MPI 4.1 reads a type for each neighbour of a Cartesian communicator.
                     types = f"(const MPI_Datatype[]){{{', '.join([kind] * max(n, 2))}}}"
                 arguments = (
                     f"out, {array(row)}, {none}, {types}, in, {array(column)}, {none}, {types}, "
@@ -135,8 +135,8 @@ TAG = 2147483000
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two groups: its ranks, where they begin in the communicator of both, its number
-    in the trace once a collective that blocks was called (0: not yet, or it is one rank)."""
+    """One of the two groups: its ranks, its first rank in the joint communicator, and its number in
+    the trace after the first blocking collective (0: none called yet, or it has a single rank)."""
 
     ranks: list[int]
     first: int
@@ -144,7 +144,7 @@ class Side:
 
 
 class BetweenGroups(Ranks):
-    """Writes two halves of a communicator, what they do with each other, and frees them."""
+    """Splits a communicator into two halves, writes their communication, and frees them."""
 
     def between_groups(self) -> None:
         parent = self.choose_group(least=2)
@@ -211,11 +211,11 @@ class BetweenGroups(Ranks):
             self.write(rank, call, line)
 
     def _post(self, sides: list[Side], on: str) -> None:
-        """A collective that does not block, and the wait for it."""
+        """Write a non-blocking collective and the wait for it."""
         name = self.rng.choice(["Ibarrier", "Iallreduce", "Ibcast", "Iallgather", "Igather"])
         size = self.rng.choice([0, 4, 1000])
         root_side = self.rng.choice(sides)
-        # MPICH 4.0 aborts in MPI_Ibcast where the other group has no rank of the root's number.
+        # MPICH 4.0 aborts in MPI_Ibcast if the root's number is not a rank of the other group.
         root = self.rng.randrange(min(len(side.ranks) for side in sides))
         for side, remote in ((sides[0], sides[1]), (sides[1], sides[0])):
             for place, rank in enumerate(side.ranks):
@@ -257,7 +257,7 @@ class BetweenGroups(Ranks):
             heapq.heappush(me.free_numbers, number)
 
     def _block(self, sides: list[Side], on: str) -> None:
-        """A barrier or a broadcast of the first rank of a group."""
+        """Write a barrier or a broadcast from the first rank of a group."""
         name = self.rng.choice(["Barrier", "Bcast"])
         root_side = self.rng.choice(sides)
         for side, remote in ((sides[0], sides[1]), (sides[1], sides[0])):

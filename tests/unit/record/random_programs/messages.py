@@ -6,7 +6,7 @@ import heapq
 import random
 from dataclasses import dataclass, field
 
-# Types of C by name: bytes, and the type of collectives in the trace (None: counted in bytes).
+# Sizes in bytes of C types, and their type in collectives in the trace (None: counted in bytes).
 TYPES = {
     "MPI_BYTE": (1, 6),
     "MPI_SHORT": (2, 3),
@@ -22,7 +22,7 @@ MOST_PENDING = 40
 
 @dataclass(frozen=True)
 class Group:
-    """A communicator: its place in the program's array, its number in the trace, its ranks."""
+    """A communicator: its index in the program's array, its number in the trace, its ranks."""
 
     place: int
     number: int
@@ -34,20 +34,20 @@ class Group:
 
     @property
     def suffix(self) -> str:
-        """What a line of the trace ends with."""
+        """Suffix of the trace's lines."""
         return f" comm={self.number}" if self.number else ""
 
 
 @dataclass
 class Rank:
-    """What a rank of the program has: its statements, its lines, its requests."""
+    """Statements, trace lines and requests of a rank."""
 
     statements: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     pending: list[tuple[int, int]] = field(default_factory=list)  # variable, number in the trace
     free_variables: list[int] = field(default_factory=lambda: list(range(256)))
     free_numbers: list[int] = field(default_factory=lambda: list(range(256)))
-    communicators: set[int] = field(default_factory=lambda: {0})  # their numbers
+    communicators: set[int] = field(default_factory=lambda: {0})  # their numbers in the trace
 
     def make_request(self) -> tuple[int, int]:
         made = heapq.heappop(self.free_variables), heapq.heappop(self.free_numbers)
@@ -59,7 +59,7 @@ class Rank:
 
 
 class Ranks:
-    """The ranks of a program that is being written."""
+    """The ranks of a program under construction."""
 
     def __init__(self, seed: int, ranks: int) -> None:
         self.rng = random.Random(seed)
@@ -84,7 +84,7 @@ class Ranks:
             self.wait_for(self.rng.choice(busy))
 
     def wait_for(self, me: Rank) -> None:
-        """Wait for one request, or for all pending ones between two places of the array."""
+        """Wait for one request, or for all pending ones between two indices of the array."""
         how = self.rng.choice(["Wait", "Test", "Waitall", "Testall", "Waitany", "Waitsome"])
         single = how not in ("Waitall", "Testall")
         first, last = sorted(self.rng.choice(me.pending)[0] for _ in range(2))
@@ -116,7 +116,7 @@ class Ranks:
             me.complete(*item)
 
     def post(self, me: Rank, name: str, arguments: str, line: str) -> None:
-        """A call that may be non-blocking."""
+        """Write a call that may be non-blocking."""
         if name[0] != "I":
             me.statements.append(f"MPI_{name}({arguments});")
             me.lines.append(line)
@@ -129,7 +129,7 @@ class Ranks:
         me.pending.append((variable, number))
 
     def free_sometimes(self, me: Rank, name: str) -> None:
-        """Free the request that a call, if it does not block, has made last."""
+        """Free the request that a non-blocking call has just created, at random."""
         if name[0] == "I" and self.rng.random() < 0.15:
             self.free(me, *me.pending.pop())
 
@@ -141,7 +141,7 @@ class Ranks:
 
 
 def in_trace(kind: str) -> tuple[int, int]:
-    """What an element is in the trace's type, and that type."""
+    """Return the size of an element in the trace's type, and that type."""
     size, identity = TYPES[kind]
     return (1, identity) if identity is not None else (size, 6)
 
@@ -164,7 +164,7 @@ class Messages(Ranks):
         me = self.ranks[group.ranks[receiver]]
         how = self.rng.choice(["Recv", "Irecv", "Irecv", "any", "probe", "matched"])
         if how == "any":
-            # Nobody else may send a message with this tag to the receiver.
+            # No other rank may send a message with this tag to the receiver.
             tag = self._renamed_tag(self.ranks[group.ranks[sender]], tag, arguments, line)
         self.free_sometimes(self.ranks[group.ranks[sender]], mode)
         place = f"{sender}, {tag}, {group.comm}"
@@ -193,7 +193,7 @@ class Messages(Ranks):
             me.lines.append(f"recv {line} {size}{on}")
 
     def _renamed_tag(self, sender: Rank, tag: int, arguments: str, line: str) -> int:
-        """Give the message that a rank has just sent a tag that no other has."""
+        """Give the message that a rank has just sent a unique tag."""
         self.unique_tag += 1
         new = self.unique_tag
         changed = arguments.replace(f", {tag}, comm", f", {new}, comm")
@@ -210,7 +210,7 @@ class Messages(Ranks):
         me.lines.append(f"send -666 {tag} 36")
 
     def exchange(self) -> None:
-        """Each rank of a group sends to the next one and receives from the one before."""
+        """Let each rank of a group send to the next one and receive from the previous one."""
         group = self.choose_group(least=1)
         tag = self.rng.randrange(5)
         kind = self.rng.choice(list(TYPES))
@@ -238,7 +238,7 @@ class Messages(Ranks):
             ]
 
     def persistent(self) -> None:
-        """A pair of persistent requests, started a few times and freed."""
+        """Write a pair of persistent requests that are started a few times and freed."""
         group = self.choose_group(least=2)
         sender, receiver = self.rng.sample(range(len(group.ranks)), 2)
         self.unique_tag += 1
@@ -263,7 +263,7 @@ class Messages(Ranks):
             self.free(me, variable, made)
 
     def cancelled(self) -> None:
-        """A receive that nobody sends to, which is cancelled, then waited for or freed."""
+        """Write a receive without a matching send, which is cancelled, then waited for or freed."""
         group = self.choose_group(least=1)
         place = self.rng.randrange(len(group.ranks))
         me = self.ranks[group.ranks[place]]

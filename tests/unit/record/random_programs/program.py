@@ -1,4 +1,4 @@
-"""Random MPI programs in C, written together with the trace that recording them must give."""
+"""Random MPI programs in C, generated together with the trace that recording them must yield."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from tests.unit.record.random_programs.collectives import BetweenGroups, Collect
 from tests.unit.record.random_programs.messages import REDUCED, TYPES, Group, Messages, Rank, Ranks
 from tisim.traces.record.table import read_table
 
-#: Bytes of each rank's part of a window: enough for all accesses.
+#: Size in bytes of each rank's window: enough for all accesses.
 BYTES = 1 << 16
 
 
 class OneSided(Ranks):
-    """Writes windows, each with some epochs of one kind, and frees them."""
+    """Writes windows, each with epochs of one kind, and frees them."""
 
     def one_sided(self) -> None:
-        group = self.choose_group(least=2)  # Open MPI 4.1 makes none of one rank alone
+        group = self.choose_group(least=2)  # Open MPI 4.1 creates no windows of a single rank
         made = self.rng.choice(["create", "allocate"])
         memory = {"create": f"in, {BYTES}", "allocate": f"{BYTES}"}[made]
         pointer = {"create": "", "allocate": "&part, "}[made]
@@ -41,7 +41,7 @@ class OneSided(Ranks):
         self._all(group, "MPI_Win_fence(MPI_MODE_NOSUCCEED, window);", "win_fence 0 nosucceed")
 
     def _posts(self, group: Group) -> None:
-        """Each rank accesses the next one."""
+        """Let each rank access the next one."""
         size = len(group.ranks)
         for place, rank in enumerate(group.ranks):
             right, left = (place + 1) % size, (place - 1) % size
@@ -70,7 +70,7 @@ class OneSided(Ranks):
             self.write(rank, "MPI_Win_unlock_all(window);", f"win_unlock_all 0{group.suffix}")
 
     def _passive(self, rank: int, group: Group, target: int) -> None:
-        """Accesses with and without a request, and flushes."""
+        """Write accesses with and without a request, and flushes."""
         me = self.ranks[rank]
         for _ in range(self.rng.randrange(4)):
             what = self.rng.choice(["access", "request", "flush"])
@@ -215,7 +215,7 @@ typedef MPI_Aint displacement_type;
 
 
 def _large_counts() -> str:
-    """Makes a program call the variants with large counts of all functions that have one."""
+    """Return macros that make a program call the large-count variants of all functions."""
     functions = [function.name for function in read_table() if function.has_large_counts]
     renamed = [f"#define {name.removesuffix('_c')} {name}\n" for name in functions]
     return _LARGE_COUNTS + "".join(renamed)
@@ -224,7 +224,7 @@ def _large_counts() -> str:
 class Author(Messages, Collectives, OneSided, BetweenGroups):
     """Writes a program of `ranks` ranks with `events` events.
 
-    `windows_and_pairs`: also one-sided communication, and collectives between two groups.
+    `windows_and_pairs` adds one-sided communication and collectives on intercommunicators.
     """
 
     def __init__(
@@ -270,7 +270,7 @@ class Author(Messages, Collectives, OneSided, BetweenGroups):
     # -- Communicators
 
     def make_communicator(self) -> None:
-        """One to three new communicators of the ranks of one."""
+        """Create one to three communicators from the ranks of an existing one."""
         parent = self.choose_group(least=1)
         place = self._free_place()
         free = set(range(64)).difference(*(self.ranks[r].communicators for r in parent.ranks))
@@ -280,7 +280,7 @@ class Author(Messages, Collectives, OneSided, BetweenGroups):
             self._add(place, number, ranks)
 
     def _make(self, how: str, parent: Group, place: int, number: int) -> list[list[int]]:
-        """Write the call; returns the ranks of each new communicator."""
+        """Write the call; return the ranks of each new communicator."""
         old, made = parent.comm, f"comm[{place}]"
         size = len(parent.ranks)
         colors = [self.rng.choice([-1, 0, 1, 2]) for _ in parent.ranks]
@@ -324,7 +324,7 @@ class Author(Messages, Collectives, OneSided, BetweenGroups):
         return min(set(range(64)) - {group.place for group in self.groups})
 
     def make_by_members(self) -> None:
-        """A communicator of some ranks, which only they make."""
+        """Create a communicator of some ranks, in a call that only they make."""
         parent = self.choose_group(least=1)
         size = len(parent.ranks)
         chosen = self.rng.sample(range(size), self.rng.randrange(1, size + 1))
@@ -345,7 +345,7 @@ class Author(Messages, Collectives, OneSided, BetweenGroups):
         self._add(place, number, ranks)
 
     def copy_communicator(self) -> None:
-        """A copy whose making does not block, where all ranks give it the same number."""
+        """Create a copy with a non-blocking call, if all ranks would give it the same number."""
         parent = self.choose_group(least=1)
         numbers = {min(set(range(64)) - self.ranks[rank].communicators) for rank in parent.ranks}
         if len(numbers) > 1:
@@ -367,7 +367,7 @@ class Author(Messages, Collectives, OneSided, BetweenGroups):
             return
         group = self.groups.pop(self.rng.randrange(1, len(self.groups)))
         for rank in group.ranks:
-            # Open MPI's collectives that do not block do not outlive their communicator.
+            # Open MPI needs non-blocking collectives to complete before MPI_Comm_free.
             while self.ranks[rank].pending:
                 self.wait_for(self.ranks[rank])
             self.ranks[rank].statements.append(f"MPI_Comm_free(&{group.comm});")

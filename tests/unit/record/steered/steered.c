@@ -1,8 +1,8 @@
-/* A random program, by its seed, whose next messages depend on which came first.
+/* A random program, chosen by its seed, whose messages depend on the order of earlier ones.
  *
- * Phases follow one another; each is one of the patterns below. What a rank sends, how large and to
- * whom, follows from a state that each choice of MPI changes: the index of a request that is
- * complete, the source of a message. No two runs are the same, and none can deadlock. */
+ * It consists of phases that each follow one of the patterns below. The sizes and destinations of a
+ * rank's messages follow from a state that each choice of MPI changes: the index of a completed
+ * request, the source of a message. No two runs are the same, and none can deadlock. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 enum { PHASES = 6, MOST = 64, BYTES = 20000 };
 static int me, ranks;
 static uint64_t shared_seed; /* the same on all ranks */
-static uint64_t state;       /* of this rank: what it has chosen so far */
+static uint64_t state;       /* hash of this rank's choices so far */
 static char in[MOST][BYTES], out[BYTES];
 static MPI_Request requests[MOST];
 
@@ -34,7 +34,7 @@ static void work(void) {
   if (choose(3) == 0) usleep((useconds_t)choose(300));
 }
 
-/* Completes one or more of `count` requests in one of four ways; how many there were. */
+/* Completes one or more of `count` requests in one of four ways; returns their number. */
 static int complete(int how, int count, int done[]) {
   int number = 0, flag = 0;
   if (how == 0) {
@@ -53,7 +53,7 @@ static int complete(int how, int count, int done[]) {
   return number;
 }
 
-/* The source of the next message with this tag, which is received. */
+/* Receives the next message with this tag, and returns its source. */
 static int receive_any(int how, int tag) {
   MPI_Status status;
   MPI_Request request;
@@ -79,7 +79,7 @@ static int receive_any(int how, int tag) {
   return status.MPI_SOURCE;
 }
 
-/* Rank 0 gives tasks to whoever has done one, until there are none left. */
+/* Rank 0 gives a new task to each worker that completes one, until none are left. */
 static void tasks(int phase, int how, int any_how, int with_requests) {
   const int tag = 10 * phase, total = 3 * ranks;
   if (me != 0) {
@@ -117,7 +117,7 @@ static void tasks(int phase, int how, int any_how, int with_requests) {
   }
 }
 
-/* All send to all; each message is answered when it comes, and the answer too is waited for. */
+/* All-to-all; each message is answered on arrival, and the answers are waited for, too. */
 static void dataflow(int phase, int how, int persistent) {
   const int tag = 10 * phase;
   int left = 3 * (ranks - 1); /* messages, their sends, and answers */
@@ -151,8 +151,8 @@ static void dataflow(int phase, int how, int persistent) {
   }
 }
 
-/* Tokens go from rank to rank, each so often; who gets one next depends on the order in which they
- * came. Rank 0 hears when one is at its end, and then tells all. */
+/* Tokens make a number of hops; the next destination depends on the order of earlier arrivals.
+ * Rank 0 is notified of each token at its end, and then notifies all ranks. */
 static void tokens(int phase, int any_how) {
   const int tag = 10 * phase;
   int hops, ended = 0;
@@ -171,7 +171,7 @@ static void tokens(int phase, int any_how) {
     if (status.MPI_TAG == tag) {
       work();
       --hops;
-      /* Not to itself: some platforms have no route for that. */
+      /* Not to itself: some platforms have no loopback route. */
       const int next = hops == 0 ? 0 : (me + 1 + choose(ranks - 1)) % ranks;
       if (next != me) {
         MPI_Send(&hops, 1, MPI_INT, next, hops == 0 ? tag + 1 : tag, MPI_COMM_WORLD);
@@ -185,7 +185,7 @@ static void tokens(int phase, int any_how) {
   }
 }
 
-/* The first message decides from whom the others are taken. */
+/* The source of the first message determines the order of the remaining receives. */
 static void first_decides(int phase, int any_how) {
   const int tag = 10 * phase;
   if (me != 0) {
@@ -203,7 +203,7 @@ static void first_decides(int phase, int any_how) {
   }
 }
 
-/* Halos that are unpacked as they come, which decides nothing. */
+/* Halos that are unpacked in order of arrival, which decides nothing. */
 static void halo(int phase, int how) {
   const int tag = 10 * phase, right = (me + 1) % ranks, left = (me + ranks - 1) % ranks;
   for (int turn = 0; turn < 3; ++turn) {

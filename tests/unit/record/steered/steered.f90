@@ -1,5 +1,5 @@
-! Tasks that rank 0 gives to whoever has done one: by Waitany, Waitsome, Testany or Testsome, by
-! receives from any source, and by probes. The number of a pattern is the argument.
+! Rank 0 gives a new task to each worker that completes one: by Waitany, Waitsome, Testany or
+! Testsome, by receives from any source, or by probes. The argument is the number of the pattern.
 program steered
   use mpi
   implicit none
