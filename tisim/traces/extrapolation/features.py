@@ -159,7 +159,7 @@ class _Fall:
 
     side: int
     first: int  # the first place with the smaller share: n mod side
-    ratio: int  # the smaller number over the fall: the smaller share, up to a constant
+    ratio: int  # smaller number / decrease: the smaller share, up to a constant
 
 
 def dealt_counts(nodes: Sequence[Node], places: Sequence[Place]) -> tuple[int, ...]:

@@ -118,8 +118,8 @@ def _recording_command(
 ) -> tuple[list[str], dict[str, str]]:
     """Return the command and the environment for recording.
 
-    A launcher is told to set the variables for the ranks: then ranks on other hosts get them too,
-    and the launcher itself does not load the recorder.
+    A launcher sets the variables for the ranks, so that ranks on other hosts get them, too, and the
+    launcher itself does not load the recorder.
     """
     before = os.environ.get("LD_PRELOAD", "")
     preload = f"{recorder}:{before}" if before else str(recorder)

@@ -498,10 +498,10 @@ static void add_array(char letter, const char* name, const void* array, struct p
   const int last = position->last;
   switch (letter) {
     case 'k': /* coordinates */
-    case 'K': /* so many at most */
+    case 'K': /* at most this many coordinates */
       add_coordinates(array, letter == 'k' ? INT_MAX : last);
       break;
-    case 'x': /* as many as the grid has dimensions */
+    case 'x': /* one per dimension of the grid */
       PMPI_Cartdim_get(comm_of_call(), &position->last);
       add_numbers(array, position->last, false);
       break;

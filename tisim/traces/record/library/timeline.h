@@ -2,7 +2,7 @@
  *
  * The first line names the columns: begin,end,function, in nanoseconds of the host's clock. Lines
  * "# clock NOW OFFSET ERROR", one at the start and one at the end of the program, give the offset
- of * that clock ahead of rank 0's, and its error, in nanoseconds. */
+ * of that clock ahead of rank 0's, and its error, in nanoseconds. */
 #ifndef TISIM_TIMELINE_H
 #define TISIM_TIMELINE_H
 

@@ -2,7 +2,7 @@
  * libtisim_trace cannot be loaded.
  *
  * A writer belongs to one rank. A failed write (a full disk, a quota) makes it inactive: the
- program * continues, and further calls are not recorded. */
+ * program continues, and further calls are not recorded. */
 #ifndef TISIM_WRITER_H
 #define TISIM_WRITER_H
 
