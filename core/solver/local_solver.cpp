@@ -24,7 +24,7 @@ constexpr double kForgotten = 1.0 / 1024;  // decay of that mean per component s
 // Average number of part variables per constraint, at most.
 constexpr std::size_t kMostUses = 32;
 // Number of changes for which a large component is assumed large before its size is checked again.
-constexpr std::uint8_t kAssumedLarge = 31;
+constexpr std::uint8_t kAssumedLarge = 31;  // below 64: see Constraint
 // Number of solutions after which the sums of constraints are recomputed, so that rounding errors
 // do not accumulate; or the number of members, whose sum rounds as much.
 constexpr std::size_t kMostUpdates = 64;
@@ -388,19 +388,19 @@ void LocalSolver::accept(std::span<const std::int32_t> changed) {
     for (const Element& element : system_.elements(variable)) {
       const Constraint& constraint = system_.constraint(element.constraint);
       if (constraint.dirty && constraint.assumed_large > 0)
-        assumed = std::min(assumed, constraint.assumed_large);
+        assumed = std::min<std::uint8_t>(assumed, constraint.assumed_large);
     }
   }
   const auto left = static_cast<std::uint8_t>(assumed - 1);
   for (const std::int32_t index : changed) {
     for (const Element& element : system_.elements(system_.variable(index))) {
       Constraint& constraint = system_.constraint(element.constraint);
-      if (constraint.dirty) constraint.assumed_large = left;
+      if (constraint.dirty) constraint.assumed_large = left & 0x3fU;
     }
   }
   for (const LocalPart::Link& link : part_.links()) {
     Constraint& constraint = system_.constraint(link.constraint);
-    constraint.assumed_large = left;
+    constraint.assumed_large = left & 0x3fU;
     constraint.saturation_level = link.slack ? kNeverSaturated : link.level;
     constraint.remaining = link.remaining;
     constraint.updates = static_cast<std::uint16_t>(link.slack ? 0 : constraint.updates + 1);

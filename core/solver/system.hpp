@@ -89,11 +89,13 @@ struct alignas(32) Constraint {
   // the capacity left by other variables, bytes/s.
   double remaining = 0.0;
   std::uint32_t visit = 0;  // mark of the last component that it was part of
+  // Whether its variables have changed since the last solution: a byte, changed for every link of a
+  // starting or ending flow.
+  bool dirty = false;
   bool fatpipe : 1 = false;
-  bool changed : 1 = false;        // the share of a variable was fixed
-  bool dirty : 1 = false;          // whether its variables have changed since the last solution
-  std::uint8_t assumed_large = 0;  // times that its component is still assumed large
-  std::uint16_t updates = 0;       // updates of `remaining` since it was summed; 0: it is scratch
+  bool changed : 1 = false;            // the share of a variable was fixed
+  std::uint8_t assumed_large : 6 = 0;  // times that its component is still assumed large
+  std::uint16_t updates = 0;  // updates of `remaining` since it was summed; 0: it is scratch
 
   // Scratch of the solver. If held by a bottleneck: sum of weight * priority of the bottleneck's
   // variables, 1/s.
