@@ -224,6 +224,15 @@ def test_mpich_divides_a_vector_evenly() -> None:
     assert sent == [4, 3, 3, 6]
 
 
+def test_mpich_cuts_unequal_blocks_of_an_iallgatherv_into_pieces_of_32_kib() -> None:
+    script = Script(1, 3)
+    counts = [100, 100_000, 20]
+    nonblocking("allgatherv", "mpich-4")(script, counts[1], 1, counts, 1)
+    rows = zip(script.kinds, script.sizes, strict=True)
+    sent = [int(size) for kind, size in rows if kind in _SENDS]
+    assert sent == [32768, 32768, 32768, 1696, 100]
+
+
 @pytest.mark.parametrize("operation", ALGORITHMS)
 @pytest.mark.parametrize("selector", _SELECTORS)
 def test_rounds_of_non_blocking_collectives_fit_together(selector: str, operation: str) -> None:

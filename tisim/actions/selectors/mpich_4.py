@@ -30,7 +30,7 @@ from tisim.actions.selectors import default, mpich_4_nodes
 from tisim.actions.selectors.choice import Choice
 
 # Bytes.
-_PIECE = 32768  # `MPIR_CVAR_ALLGATHERV_PIPELINE_MSG_SIZE`
+PIECE = 32768  # `MPIR_CVAR_ALLGATHERV_PIPELINE_MSG_SIZE`
 _SHORT_BCAST, _LONG_BCAST = 12288, 524288
 _SHORT_REDUCE, _SHORT_ALLREDUCE = 2048, 8
 _LONG_ALLGATHER, _SHORT_ALLGATHER = 524288, 81920
@@ -185,8 +185,8 @@ def allgatherv(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsi
     if total == 0:
         return
     if total >= (_LONG_ALLGATHER if is_power_of_two(s.size) else _SHORT_ALLGATHER):
-        whole = max(rcounts) * rsize <= _PIECE
-        piece = max(rcounts) if whole else max(_PIECE // rsize, 1)
+        whole = max(rcounts) * rsize <= PIECE
+        piece = max(rcounts) if whole else max(PIECE // rsize, 1)
         around_in_pieces(s, rcounts, rsize, piece)
         return
     name = "mpich_rdb" if is_power_of_two(s.size) else "ompi_bruck"

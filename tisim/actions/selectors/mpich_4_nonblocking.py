@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from tisim.actions.collectives import nonblocking
+from tisim.actions.collectives.allgatherv import around_in_pieces
 from tisim.actions.collectives.bcast import scatter_lr_allgather, scatter_rdb_allgather
 from tisim.actions.collectives.catalogue import Algorithm, algorithm
 from tisim.actions.collectives.halving import halving_blocks, is_power_of_two
@@ -137,13 +138,16 @@ def _down_a_tree(s: Endpoint, nbytes: int, root: int) -> None:
 
 
 def iallgatherv(s: Script, scount: int, ssize: int, rcounts: Sequence[int], rsize: int) -> None:
-    """Choose by the bytes of all blocks; the ring has larger pieces, and posts receives first."""
+    """Choose by the bytes of all blocks; pieces of the ring are never below the smallest block."""
     total = sum(rcounts) * rsize
     if total == 0:
         return
     if total >= (_LONG_ALLGATHER if is_power_of_two(s.size) else _SHORT_ALLGATHER):
-        name = "mpich_ring"
-    else:
-        name = "mpich_rdb" if is_power_of_two(s.size) else "ompi_bruck"
-    rounds = Rounds(s, receives_first=name == "mpich_ring")
-    algorithm("allgatherv", name)(rounds, scount, ssize, rcounts, rsize)
+        # `MPIR_Iallgatherv_intra_sched_ring` posts the receive of a step first.
+        smallest = min(rcounts)
+        long = smallest * rsize >= mpich_4.PIECE
+        piece = smallest if long else max(mpich_4.PIECE // rsize, 1)
+        around_in_pieces(Rounds(s, receives_first=True), rcounts, rsize, piece)
+        return
+    name = "mpich_rdb" if is_power_of_two(s.size) else "ompi_bruck"
+    algorithm("allgatherv", name)(Rounds(s), scount, ssize, rcounts, rsize)
