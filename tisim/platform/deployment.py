@@ -23,7 +23,7 @@ _RANK = re.compile(r"p?(\d+)")
 _HOST = re.compile(r"(?P<host>[^:]+?)\s*(:\s*(?P<colon>\d+)|\s+slots=(?P<slots>\d+)(\s.*)?)?")
 
 # Upper bound on the ranks per host, which a host file expands into a list of that length.
-_MOST_PLACES = 1 << 20
+_MAX_RANKS_PER_HOST = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,8 +330,8 @@ def _host_line(line: str, file: str, number: int) -> Sequence[str]:
             f"a line of a host file is 'host' or 'host:ranks', not {text!r}", file=file, line=number
         )
     count = match["colon"] or match["slots"] or "1"
-    if len(count) > len(str(_MOST_PLACES)) or int(count) > _MOST_PLACES:
+    if len(count) > len(str(_MAX_RANKS_PER_HOST)) or int(count) > _MAX_RANKS_PER_HOST:
         raise InputError(
-            f"a host has at most {_MOST_PLACES:,} ranks, not {count}", file=file, line=number
+            f"a host has at most {_MAX_RANKS_PER_HOST:,} ranks, not {count}", file=file, line=number
         )
     return [match["host"]] * int(count)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tisim.platform.zones.base import Point, Zone
 
 # The core numbers hosts and links (several per host) with 32 bits.
-_MOST_NUMBERS = 2**28
+_MAX_NUMBERS = 2**28
 
 _GROUP = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?")
 
@@ -44,8 +44,8 @@ class Radical:
             self._starts.append(count)
             self._ranges.append(range(first, last + 1))
             count += last + 1 - first
-            if count > _MOST_NUMBERS:
-                raise ValueError(f"there are more than {_MOST_NUMBERS} numbers")
+            if count > _MAX_NUMBERS:
+                raise ValueError(f"there are more than {_MAX_NUMBERS} numbers")
         self._count = count
         pairs = zip(self._ranges, self._starts, strict=True)
         self._sorted = sorted(pairs, key=lambda pair: pair[0].start)

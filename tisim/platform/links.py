@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 #: Its bandwidth and latency are options of the network model, not of the platform.
 DEFAULT_LOOPBACK = "__loopback__"
 #: Maximum number of hosts or links of one cluster: ten times the largest machine; fits one PC.
-MOST_LINKS = 1 << 25
+MAX_LINKS = 1 << 25
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ KINDS: Final = {
 }
 
 #: Minimum seconds between two rounds: with more frequent changes a simulation would stall.
-SHORTEST_ROUND: Final = 1e-6
+MIN_PERIOD: Final = 1e-6
 
 _STOCHASTIC: Final = re.compile("STOCHASTIC|DET|NORM|NORMAL|GAUSS|GAUSSIAN|EXP.*|UNIF.*")
 
@@ -172,9 +172,9 @@ def _round(last: float, period: float | None, pause: float | None) -> float | No
         raise InputError(
             f"a profile cannot start again every {period:g} s: its last date is {last:g} s"
         )
-    if period < SHORTEST_ROUND or period == math.inf:
+    if period < MIN_PERIOD or period == math.inf:
         raise InputError(
-            f"a profile cannot start again every {period:g} s; at least {SHORTEST_ROUND:g} s lie "
+            f"a profile cannot start again every {period:g} s; at least {MIN_PERIOD:g} s lie "
             "between two rounds"
         )
     return period

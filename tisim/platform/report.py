@@ -340,7 +340,7 @@ def summary_of(platform: Platform, system: FileSystem) -> FileSystemSummary:
 
 # scipy's flows are 32-bit integers. They only determine which links are cut; the capacity of the
 # cut is the sum of their bandwidths.
-_LARGEST_FLOW = 2**31 - 1
+_MAX_CAPACITY = 2**31 - 1
 # Resolution of a bandwidth as an integer, if the sum of all leaves room for it.
 _RESOLUTION = 1 << 12
 _FIRST_HALF, _SECOND_HALF = 0, 1
@@ -418,12 +418,12 @@ def _least_cut(edges: _Edges) -> float | None:
         return None
     # No flow exceeds the sum of the finite capacities, which replaces the infinite ones.
     most = finite.sum()
-    unit = max(float(most) / _LARGEST_FLOW, float(finite.min()) / _RESOLUTION)
+    unit = max(float(most) / _MAX_CAPACITY, float(finite.min()) / _RESOLUTION)
     whole = np.minimum(np.rint(edges.capacities / unit), np.floor(most / unit)).astype(np.int32)
     size = int(max(edges.tails.max(), edges.heads.max())) + 1
     # Merge parallel cables.
     rows, inverse = np.unique(edges.tails * size + edges.heads, return_inverse=True)
-    sums = np.minimum(np.bincount(inverse, weights=whole), _LARGEST_FLOW).astype(np.int32)
+    sums = np.minimum(np.bincount(inverse, weights=whole), _MAX_CAPACITY).astype(np.int32)
     tails, heads = np.divmod(rows, size)
     graph = csr_array((sums, (tails, heads)), shape=(size, size), dtype=np.int32)
     flow = maximum_flow(graph, _FIRST_HALF, _SECOND_HALF).flow

@@ -75,8 +75,8 @@ def test_links_of_many_hosts_are_all_called_one_way(
     Halo3D(ranks=16, iterations=1).write(tmp_path / "halo.tit")
     result = tisim.replay(tmp_path / "halo.tit", platform=tree, event_log=True)
     assert result.require_event_log().link_words["link_from_3_30_3_UP"] == "node-3, up"
-    monkeypatch.setattr("tisim.analysis.timeline.links.MOST_HOSTS", 4)
-    monkeypatch.setattr("tisim.analysis.timeline.event_log.MOST_HOSTS", 4)
+    monkeypatch.setattr("tisim.analysis.timeline.links.MAX_HOSTS", 4)
+    monkeypatch.setattr("tisim.analysis.timeline.event_log.MAX_HOSTS", 4)
     result = tisim.replay(tmp_path / "halo.tit", platform=tree, event_log=True)
     words = result.require_event_log().link_words.values()
     assert words and all(" to " in text for text in words)

@@ -213,7 +213,7 @@ def test_waits_that_are_nothing_have_no_cause(tmp_path: Path) -> None:
 
 def test_long_histories_are_not_added_up(run_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     every = [str(script["text"]) for script in found(run_file)]
-    monkeypatch.setattr("tisim.analysis.timeline.causes._MOST_STEPS", 100)
+    monkeypatch.setattr("tisim.analysis.timeline.causes._MAX_COMPARED_STATES", 100)
     fewer = [str(script["text"]) for script in found(run_file)]
     (said,) = (text for text in fewer if "single wait" in text)
     assert not any("is due to" in text or "because of it" in text for text in fewer)
@@ -233,7 +233,7 @@ def test_long_histories_are_not_added_up(run_file: Path, monkeypatch: pytest.Mon
 @viewers.needs_viewer
 def test_of_long_runs_only_sums_are_said(run_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     every = found(run_file)
-    monkeypatch.setattr("tisim.analysis.viewer.findings._MOST_RECORDS", 100)
+    monkeypatch.setattr("tisim.analysis.viewer.findings._MAX_RECORDS", 100)
     shares, note = found(run_file)
     assert shares["text"] == every[0]["text"]
     assert "too many states" in str(note["text"])

@@ -168,7 +168,7 @@ def _pair(diff: Difference) -> dict[str, float | None]:
 
 # Smaller fractions of the difference, or else of the total time, get no sentence.
 _BREAKDOWN_PART = 0.05
-_MOST_SENTENCES = 2  # maximum number of sentences of a kind
+_MAX_SENTENCES = 2  # maximum number of sentences of a kind
 _MEAN = "on average over ranks"
 
 
@@ -183,9 +183,9 @@ def breakdown_reasons(comparison: Comparison) -> Iterator[str]:
                 change = format_result_time(abs(diff.change))
                 yield diff.name, change, "longer" if diff.change > 0 else "less"
 
-    for name, change, more in large(comparison.kinds, _MOST_SENTENCES):
+    for name, change, more in large(comparison.kinds, _MAX_SENTENCES):
         yield f"actions of kind {name} take {change} {more} {_MEAN}"
-    for name, change, more in large(comparison.states, _MOST_SENTENCES):
+    for name, change, more in large(comparison.states, _MAX_SENTENCES):
         yield f"ranks are in state {name} {change} {more} {_MEAN}"
     for name, change, more in large(comparison.causes, 1):
         yield f"others wait {change} {more} for {name} {_MEAN}"
@@ -197,10 +197,10 @@ def breakdown_reasons(comparison: Comparison) -> Iterator[str]:
 
 
 # Smaller fractions of a difference get no sentence.
-_PART = 0.005
+_MIN_SHARE = 0.005
 # If more inputs differ, they are counted instead of named.
 _FEW = 3
-_WIDEST = 40
+_MAX_WIDTH = 40
 _VERBS = {"compute": "compute", "communication": "communication", "other": "other actions"}
 
 
@@ -274,7 +274,7 @@ def _where(comparison: Comparison) -> Iterator[str]:
         if any(_matters(part, finish) for part in parts):
             yield "ranks end at the same time on average, and spend it differently"
         return
-    large = [part for part in parts if abs(part.change) >= _PART * abs(finish.change)]
+    large = [part for part in parts if abs(part.change) >= _MIN_SHARE * abs(finish.change)]
     together = len({part.change > 0 for part in large}) == 1
     for part in sorted(large, key=lambda part: -abs(part.change)):
         change = format_result_time(abs(part.change))
@@ -288,7 +288,7 @@ def _where(comparison: Comparison) -> Iterator[str]:
 
 
 def _matters(part: Difference, whole: Difference) -> bool:
-    return abs(part.change) >= _PART * (whole.a or 0.0)
+    return abs(part.change) >= _MIN_SHARE * (whole.a or 0.0)
 
 
 def _work(comparison: Comparison) -> Iterator[str]:
@@ -317,7 +317,7 @@ def _machine(comparison: Comparison) -> Iterator[str]:
         yield f"{moved:,} rank{plural} {verb} on another host in b"
     compute = comparison.times[0]
     same_work = not any(row.differs for row in comparison.counts if row.name != "messages_sent")
-    if compute.a and abs(compute.change) > _PART * compute.a:
+    if compute.a and abs(compute.change) > _MIN_SHARE * compute.a:
         if same_work:
             ratio = (compute.b or 0.0) / compute.a
             yield f"the same work takes {ratio:.4g} times as long: hosts of other speed or load"
@@ -348,7 +348,7 @@ def _is_time(diff: Difference) -> bool:
 def shorten(value: object) -> str:
     """Return the value of an option, shortened if it is long."""
     text = "not set" if value is None else str(value)
-    return text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."
+    return text if len(text) <= _MAX_WIDTH else text[: _MAX_WIDTH - 3] + "..."
 
 
 def breakdown_of(result: ResultDict) -> BreakdownDict | None:

@@ -4,13 +4,13 @@
 import { time as duration, instant, percent, whole } from "./format.js";
 
 const TYPES = { f8: Float64Array, f4: Float32Array, i4: Int32Array, u1: Uint8Array };
-const MOST_ARROWS = 100;
-const MOST_RANKS = 128; // with one row each
-const MOST_ROWS = 64; // for more ranks
+const MAX_ARROWS = 100;
+const MAX_RANKS = 128; // with one row each
+const MAX_ROWS = 64; // for more ranks
 // A window uses shares of fewer ranks if it spans at least this number of their longer bins.
-const FEWEST_BINS = 16;
+const MIN_BINS = 16;
 // A window shows every state of the detailed part if that covers at least this share of it.
-const LEAST_COMMON = 0.25;
+const MIN_DETAIL_SHARE = 0.25;
 
 async function unpack(packed) {
   const bytes = Uint8Array.from(atob(packed.data), (letter) => letter.charCodeAt(0));
@@ -200,11 +200,11 @@ export class EmbeddedRun {
   // Ranks per row of a window: 1, 2, 5, 10, 20, ...
   rowSize({ first, last }) {
     const ranks = last - first + 1;
-    if (ranks <= MOST_RANKS) return 1;
+    if (ranks <= MAX_RANKS) return 1;
     for (let power = 1; ; power *= 10) {
       for (const factor of [1, 2, 5]) {
         const size = factor * power;
-        if (size * MOST_ROWS >= ranks) return Math.min(size, this.lanes.size);
+        if (size * MAX_ROWS >= ranks) return Math.min(size, this.lanes.size);
       }
     }
   }
@@ -224,11 +224,13 @@ export class EmbeddedRun {
     if (this.all) return this.all;
     if (this.knows(begin, end)) return this.detail;
     const [groups, ...finer] = this.shares;
-    const fits = (shares) => size < groups.size && end - begin >= FEWEST_BINS * shares.step;
+    const fits = (shares) => size < groups.size && end - begin >= MIN_BINS * shares.step;
     const shares = finer.find(fits) || groups;
     const { part } = this;
     const common = part ? Math.min(end, part.end) - Math.max(begin, part.begin) : 0;
-    return common > LEAST_COMMON * (end - begin) ? new Mixed(this.detail, part, shares) : shares;
+    return common > MIN_DETAIL_SHARE * (end - begin)
+      ? new Mixed(this.detail, part, shares)
+      : shares;
   }
 
   describe(view, first, last, time) {
@@ -285,13 +287,13 @@ export class EmbeddedRun {
       if (started[i] > end || arrived[i] < begin) continue;
       if (!isInside(source[i]) && !isInside(destination[i])) continue;
       count += 1;
-      if (count > MOST_ARROWS) continue;
+      if (count > MAX_ARROWS) continue;
       const ends = { source: source[i], destination: destination[i] };
       messages.push({ ...ends, started: started[i], arrived: arrived[i] });
     }
     const of = part === 1 ? ` of ${whole(count)}` : "";
     const note =
-      part === 1 && count <= MOST_ARROWS
+      part === 1 && count <= MAX_ARROWS
         ? "Arrows: all messages in view, while they are on their way."
         : `Arrows: the ${messages.length}${of} messages in view that were waited for longest.`;
     return { messages, note };

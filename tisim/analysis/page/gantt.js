@@ -16,14 +16,14 @@ import { laneName, namedLanes, percent, ticks } from "./format.js";
 import { listenToMouse } from "./gestures.js";
 import { barsOf, cellsAt, pictureOf } from "./tile.js";
 
-const LEAST_LANE = 4; // pixels
-const LEAST_GROUP = 11; // the same for a lane of several ranks, which is labelled
-const MOST = { columns: 4096, lanes: 2048 };
+const MIN_LANE_HEIGHT = 4; // pixels
+const MIN_GROUP_HEIGHT = 11; // the same for a lane of several ranks, which is labelled
+const MAX = { columns: 4096, lanes: 2048 };
 const ARROWS = 500;
 const ARROW = 16; // pixels: arrows that begin and end in the same cells are merged
 const FEW_ARROWS = 60; // more arrows are fainter
 const STRENGTHS = 5; // number of arrow strengths
-const MOST_LABELS = 3;
+const MAX_LABELS = 3;
 const NAMED = { height: 14, width: 40 }; // minimum size in pixels of a bar that shows its name
 const DIMMED = 0.66; // opacity of the cover over everything outside the critical path
 const EMPTY = "Nothing happens here: the ranks have ended, or have not begun.";
@@ -69,8 +69,8 @@ export class Gantt {
     this.measure();
     const { width, height, ratio } = this.area;
     const lanes = this.lanesFor(view.ranks, height);
-    const columns = Math.min(Math.round(width * ratio), MOST.columns);
-    const cells = Math.min(Math.ceil(width / ARROW), MOST.columns);
+    const columns = Math.min(Math.round(width * ratio), MAX.columns);
+    const cells = Math.min(Math.ceil(width / ARROW), MAX.columns);
     const shown = { of, ...view.window() };
     this.isAsking = true;
     this.tiles.ask("tile", { ...shown, columns, lanes, ...view.colouring });
@@ -90,10 +90,10 @@ export class Gantt {
 
   // A lane is a rank, or a group of 2, 4, 8, ... ranks large enough for the group's name.
   lanesFor(ranks, height) {
-    if (this.run.rowSize || ranks * LEAST_LANE <= height) return Math.min(ranks, MOST.lanes);
+    if (this.run.rowSize || ranks * MIN_LANE_HEIGHT <= height) return Math.min(ranks, MAX.lanes);
     let size = 2;
-    while (Math.ceil(ranks / size) * LEAST_GROUP > height && size < ranks) size *= 2;
-    return Math.min(Math.ceil(ranks / size), MOST.lanes);
+    while (Math.ceil(ranks / size) * MIN_GROUP_HEIGHT > height && size < ranks) size *= 2;
+    return Math.min(Math.ceil(ranks / size), MAX.lanes);
   }
 
   useTile(tile) {
@@ -328,7 +328,7 @@ export class Gantt {
     const { begin, end, first, last } = view;
     const isSeen = (outlier) =>
       outlier.begin < end && outlier.end > begin && outlier.rank >= first && outlier.rank <= last;
-    for (const outlier of (this.run.outliers ?? []).filter(isSeen).slice(0, MOST_LABELS)) {
+    for (const outlier of (this.run.outliers ?? []).filter(isSeen).slice(0, MAX_LABELS)) {
       const row = first + Math.floor((outlier.rank - first) / rowSize) * rowSize;
       this.drawOutlier(context, outlier, this.y(row), this.y(row + rowSize));
     }

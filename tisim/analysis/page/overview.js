@@ -3,8 +3,8 @@
 import { pixel, prepared, themed } from "./canvas.js";
 import { pictureOf } from "./tile.js";
 
-const MOST_COLUMNS = 4096;
-const MOST_MARKS = 3;
+const MAX_COLUMNS = 4096;
+const MAX_MARKS = 3;
 
 export class Overview {
   // `height`: used if the page's style sets none; `isFramed`: whether the window has a frame.
@@ -29,7 +29,7 @@ export class Overview {
     const { run, view } = this;
     const { width, height, ratio } = prepared(this.canvas, this.height);
     const lanes = Math.min(run.ranks, Math.max(1, Math.round(height * ratio) >> 2));
-    const columns = Math.max(1, Math.min(Math.round(width * ratio), MOST_COLUMNS));
+    const columns = Math.max(1, Math.min(Math.round(width * ratio), MAX_COLUMNS));
     const whole = { ...view.window(), begin: 0, end: run.end, first: 0, last: run.ranks - 1 };
     this.tiles.ask("tile", { ...whole, columns, lanes, ...view.colouring });
   }
@@ -66,7 +66,7 @@ export class Overview {
   markOutliers(context, width, height) {
     const { end, lanes, outliers } = this.run;
     const row = height / lanes.count;
-    for (const { begin, end: until, rank } of outliers.slice(0, MOST_MARKS)) {
+    for (const { begin, end: until, rank } of outliers.slice(0, MAX_MARKS)) {
       const length = Math.max(((until - begin) / end) * width, 1);
       const top = Math.floor(rank / lanes.size) * row;
       context.strokeRect((begin / end) * width - 3, top - 2, length + 6, row + 4);

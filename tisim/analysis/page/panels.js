@@ -10,7 +10,7 @@ import { Asker } from "./server.js";
 import { counts, element, instants, note, numbers, table, times, title, words } from "./tables.js";
 
 // Maximum number of rows in the table of ranks; with more ranks, rows are groups.
-const MOST_RANKS = 2048;
+const MAX_RANKS = 2048;
 const SEARCH = "Search for states of the window, such as: state = late sender and wait > 1ms";
 const GAIN = "Only what makes one of them shorter makes the run shorter.";
 const NO_SITES =
@@ -22,7 +22,7 @@ const NO_SITES =
 const TABS = {
   findings: { ask: () => ["findings"], show: findings },
   statistics: { ask: (view) => ["statistics", { ...view.window(), lanes: 1 }], show: statistics },
-  ranks: { ask: (view) => ["statistics", { ...view.window(), lanes: MOST_RANKS }], show: ranks },
+  ranks: { ask: (view) => ["statistics", { ...view.window(), lanes: MAX_RANKS }], show: ranks },
   sites: { ask: (view) => ["sites", view.window()], show: sites },
   path: { ask: (view) => ["path", view.window()], show: path },
   links: { ask: ({ begin, end }) => ["links", { begin, end }], show: links },

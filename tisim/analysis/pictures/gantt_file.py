@@ -24,7 +24,7 @@ _STRIP_HEIGHT = 1.3
 # Characters per line of the note below.
 _NOTE_WIDTH = 160
 # Minimum number of states per rank in the detailed part.
-_FEWEST_STATES = 20
+_MIN_STATES = 20
 
 
 def check_picture(path: str | os.PathLike[str]) -> None:
@@ -76,7 +76,7 @@ def draw_gantt(
     if begin == 0 and last == whole:
         from tisim.analysis.report.page_data import TYPICAL_STATES, typical_part
 
-        readable = min(max(BARS // log.run.ranks, _FEWEST_STATES), TYPICAL_STATES)
+        readable = min(max(BARS // log.run.ranks, _MIN_STATES), TYPICAL_STATES)
         typical = typical_part(log, most=readable)
         if typical != (0.0, whole):
             overview = GanttChart(log, begin, last)

@@ -24,9 +24,9 @@ NAMED = 8
 # Maximum number of named states that cause waits.
 _STATES = 2
 # Causes of waits below this fraction of the time, which would be shown as 0.0%, are omitted.
-_LITTLE = 5e-4
+_MIN_WAIT_SHARE = 5e-4
 # Number of ranks shown above and below the one that a link refers to.
-_BESIDE = 8
+_CONTEXT_RANKS = 8
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,10 @@ def findings(
 def _around(log: EventLog, begin: float, end: float, *ranks: int) -> _Window:
     """Return an interval with margins of its own length, and the ranks near the given ones."""
     more = end - begin
-    low, high = max(min(ranks) - _BESIDE, 0), min(max(ranks) + _BESIDE, log.run.ranks - 1)
+    low, high = (
+        max(min(ranks) - _CONTEXT_RANKS, 0),
+        min(max(ranks) + _CONTEXT_RANKS, log.run.ranks - 1),
+    )
     return max(begin - more, 0.0), min(end + more, log.run.end), low, high
 
 
@@ -124,7 +127,7 @@ def _of_waits(log: EventLog, spent: pd.Series[float], whole: _Window) -> Iterato
     """Yield the state in which ranks wait most, and its causes."""
     causes, first = log.causes, spent[[*WAITS]].idxmax()
     most = f"Most of that waiting is **{first}**: {MEANINGS[str(first)]}."
-    is_much = float(spent[[*WAITS]].sum()) >= _LITTLE * float(spent.sum())
+    is_much = float(spent[[*WAITS]].sum()) >= _MIN_WAIT_SHARE * float(spent.sum())
     if is_much and len(causes):
         late = causes.iloc[0]
         of_states = causes.groupby("state", observed=True)["share"].sum()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 TYPICAL_STATES = 60
 # Bins per typical part, which starts at a bin, and maximum number of bins of the whole run.
 _TYPICAL_STEPS = 4
-_MOST_TYPICAL_STEPS = 1 << 14
+_MAX_TYPICAL_STEPS = 1 << 14
 
 
 def typical_part(
@@ -42,7 +42,7 @@ def typical_part(
     states = log.store.count("states") / log.run.ranks
     if states <= 2 * most or 2 * least >= end:
         return 0.0, end
-    bins = min(int(_TYPICAL_STEPS * states / most), _MOST_TYPICAL_STEPS)
+    bins = min(int(_TYPICAL_STEPS * states / most), _MAX_TYPICAL_STEPS)
     if least > 0.0:
         bins = min(bins, int(_TYPICAL_STEPS * end / least))
     together = np.zeros(log.run.ranks, np.int32)
@@ -63,12 +63,12 @@ _RANKS, _LANES = 128, 64
 _STATES, _STATES_OF_MANY = 100_000, 40_000
 _CELLS, _CELLS_OF_MANY, _FINER_CELLS = 200_000, 120_000, 80_000
 # Minimum number of bins of smaller groups, and of states per rank in a part with all states.
-_FEWEST_FINER_BINS, _FEWEST_STATES = 40, 8
+_MIN_FINER_BINS, _MIN_STATES = 40, 8
 _MESSAGES = 15_000
 _TURNS = 15_000
 _LINKS = 40
 # Minimum number of share bins in the part shown first.
-_FEWEST_BINS = 100
+_MIN_BINS = 100
 # Number of rows of the event log processed at once.
 _ROWS_AT_ONCE = 1 << 20
 # Outliers are labelled if the waits that they cause reach this fraction of the worst one's.
@@ -128,12 +128,12 @@ class Resolution:
         self.lanes = Lanes.at_most(ranks, _RANKS if ranks <= _RANKS else _LANES)
         is_single = self.lanes.size == 1
         self.bins = max(500, (_CELLS if is_single else _CELLS_OF_MANY) // self.lanes.count)
-        finer = Lanes.at_most(ranks, _FINER_CELLS // _FEWEST_FINER_BINS)
+        finer = Lanes.at_most(ranks, _FINER_CELLS // _MIN_FINER_BINS)
         self.finer = finer if finer.size < self.lanes.size else None
         self.finer_bins = _FINER_CELLS // finer.count
         self.most_states = _STATES if is_single else _STATES_OF_MANY
         self.is_exact = log.store.count("states") <= self.most_states
-        self.has_detail = not self.is_exact and self.most_states >= 2 * _FEWEST_STATES * ranks
+        self.has_detail = not self.is_exact and self.most_states >= 2 * _MIN_STATES * ranks
 
 
 def used_states(log: EventLog) -> list[int]:
@@ -181,7 +181,7 @@ def first_part(log: EventLog) -> tuple[float, float]:
     if room.is_exact or room.has_detail:
         # Ranks have more states in some parts than on average.
         return typical_part(log, 0.0, min(TYPICAL_STATES, room.most_states // (2 * log.run.ranks)))
-    return typical_part(log, _FEWEST_BINS * log.run.end / room.bins)
+    return typical_part(log, _MIN_BINS * log.run.end / room.bins)
 
 
 def _detail(log: EventLog, used: list[int], begin: float, end: float, most: int) -> object:

@@ -18,23 +18,23 @@ from tisim import _core
 from tisim.analysis.timeline.columns import STATES, WAITS, structured
 
 #: Minimum share of a wait that its origin explains.
-ORIGIN = 0.5
+MIN_ORIGIN_SHARE = 0.5
 # States of a rank that explain more than this fraction of the maximum are candidates to be shown.
-_AS_MUCH = 0.5
+_MIN_SHARE_OF_MAXIMUM = 0.5
 # Maximum number of states compared for all waits together: more would take longer than a reader
 # waits. Only runs whose ranks are out of step for a long time exceed it.
-_MOST_STEPS = 2e7
+_MAX_COMPARED_STATES = 2e7
 #: Message shown instead of the sums if they are not computed.
 NOT_SUMMED = (
     "Too many states lead to the waits of this run to add up their causes; the viewer shows those "
     "of **each single wait**."
 )
 # A rank on the path that explains less of a wait than this shows its own wait.
-_LITTLE = 0.01
+_MIN_EXPLAINED_SHARE = 0.01
 # Number of waits whose paths are followed to estimate the number of states that cause all waits.
 _SAMPLE = 64
 # Maximum number of steps in a chain.
-_LONGEST_CHAIN = 64
+_MAX_CHAIN = 64
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,9 @@ class WaitCauses:
         for (rank, state), explained in parts.items():
             most = max(seconds for seconds, _ in explained)
             # The latest of those that explain much has the shortest chain.
-            longest, place = next(share for share in explained if share[0] >= _AS_MUCH * most)
+            longest, place = next(
+                share for share in explained if share[0] >= _MIN_SHARE_OF_MAXIMUM * most
+            )
             seconds = sum(share for share, _ in explained)
             causes.append(
                 Cause(
@@ -137,14 +139,14 @@ class WaitCauses:
             shown = max(places, key=lambda place: explained.get(place, 0.0))
             if is_last := causes[0].row in places:
                 shown = causes[0].row
-            elif explained.get(shown, 0.0) < _LITTLE * whole:
+            elif explained.get(shown, 0.0) < _MIN_EXPLAINED_SHARE * whole:
                 shown = max(places, key=self._waited)
             seconds = sum(explained.get(place, 0.0) for place in places)
             steps.append(Step(shown, seconds, seconds / whole))
             if is_last:
                 break
-        if len(steps) > _LONGEST_CHAIN:
-            steps[_LONGEST_CHAIN - 1 :] = steps[-1:]
+        if len(steps) > _MAX_CHAIN:
+            steps[_MAX_CHAIN - 1 :] = steps[-1:]
         return steps
 
     def _waited(self, row: int) -> float:
@@ -157,7 +159,7 @@ class WaitCauses:
         waits = np.flatnonzero(np.isin(self.rows["state"], [STATES.index(name) for name in WAITS]))
         some = waits[:: max(len(waits) // _SAMPLE, 1)].tolist()
         steps = sum(len(self._core.late_path(row)) for row in some) / max(len(some), 1)
-        return steps * len(waits) <= _MOST_STEPS
+        return steps * len(waits) <= _MAX_COMPARED_STATES
 
     @cached_property
     def _sums(self) -> tuple[NDArray[np.void], NDArray[np.void], NDArray[np.void]]:

@@ -21,7 +21,7 @@ from tisim.analysis.timeline.columns import (
     with_units,
 )
 from tisim.analysis.timeline.critical_path import CriticalPath
-from tisim.analysis.timeline.links import MOST_HOSTS, RouteTable, link_words
+from tisim.analysis.timeline.links import MAX_HOSTS, RouteTable, link_words
 from tisim.analysis.timeline.outliers import Outlier, SlowRanks, find_outliers, find_slow_ranks
 from tisim.analysis.timeline.streams import Streams
 from tisim.platform.zones.cluster import cable_words, limiters_of
@@ -308,7 +308,7 @@ class EventLog:
         words = link_words(settings, self.run.hosts)
         cables = cable_words(settings.platform.root, self.links.index.tolist())
         # With many hosts only some are sampled: then all links of hosts get the same kind of name.
-        is_sampled = len({*map(int, self.run.hosts)}) > MOST_HOSTS
+        is_sampled = len({*map(int, self.run.hosts)}) > MAX_HOSTS
         words = words | cables if is_sampled else cables | words
         return {settings.routes.link_name(link): text for link, text in words.items()}
 

@@ -135,8 +135,8 @@ class Links:
 
 
 #: Maximum number of hosts whose routes are sampled, evenly spaced among those of the ranks.
-MOST_HOSTS = 2000
-_FEWEST_HOSTS = 4
+MAX_HOSTS = 2000
+_MIN_HOSTS = 4
 
 
 def link_words(settings: Settings, hosts: Sequence[int]) -> dict[int, str]:
@@ -147,9 +147,9 @@ def link_words(settings: Settings, hosts: Sequence[int]) -> dict[int, str]:
     of each rank's host.
     """
     used = list(dict.fromkeys(int(host) for host in hosts))
-    used = used[:: -(-len(used) // MOST_HOSTS)]
+    used = used[:: -(-len(used) // MAX_HOSTS)]
     # With fewer hosts a central link would look like a host's link.
-    if len(used) < _FEWEST_HOSTS:
+    if len(used) < _MIN_HOSTS:
         return {}
     routes: dict[int, int] = {}
     crossed: dict[int, tuple[dict[int, int], dict[int, int]]] = {}

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 # An outlier takes this multiple of the median of at least this number of comparable computations,
 # and exceeds it by this fraction of the run.
-_TIMES = 10.0
-_FEWEST = 8
-_PART = 1e-4
-_MOST = 10
+_MIN_RATIO = 10.0
+_MIN_COMPARABLE = 8
+_MIN_PART_OF_RUN = 1e-4
+_MAX_OUTLIERS = 10
 _PRIME = 0x9E3779B97F4A7C15
 # A slow rank computes this multiple of the ranks' median time, and longer by this fraction of the
 # run; if more than this fraction of the ranks does, the cause is the division of the work.
-_SLOWER = 1.2
+_MIN_SLOWDOWN = 1.2
 _PART_OF_RUN = 0.01
 _PART_OF_RANKS = 0.1
 
@@ -93,14 +93,16 @@ def find_outliers(store: EventStore, end_of_run: float, causes: WaitCauses) -> l
     seconds = end[computes] - start[computes]
     usual, alike = _medians(key, seconds)
     # Rare actions of a rank are compared to those of all ranks with other peers.
-    few = alike < _FEWEST
+    few = alike < _MIN_COMPARABLE
     if few.any():
         usual[few], alike[few] = _medians(wide[few], seconds[few])
     chosen = (
-        (alike >= _FEWEST) & (seconds >= _TIMES * usual) & (seconds - usual >= _PART * end_of_run)
+        (alike >= _MIN_COMPARABLE)
+        & (seconds >= _MIN_RATIO * usual)
+        & (seconds - usual >= _MIN_PART_OF_RUN * end_of_run)
     )
     worst = np.flatnonzero(chosen)
-    worst = worst[np.argsort((usual - seconds)[worst], kind="stable")][:_MOST]
+    worst = worst[np.argsort((usual - seconds)[worst], kind="stable")][:_MAX_OUTLIERS]
     outliers = []
     for at in worst.tolist():
         place = computes[at]
@@ -137,7 +139,7 @@ def find_slow_ranks(computing: NDArray[np.float64], run: Run) -> list[SlowRanks]
 
     median = float(np.median(computing))
     slow = np.flatnonzero(
-        (computing > _SLOWER * median) & (computing - median > _PART_OF_RUN * run.end)
+        (computing > _MIN_SLOWDOWN * median) & (computing - median > _PART_OF_RUN * run.end)
     )
     if not median or len(slow) > _PART_OF_RANKS * len(computing):
         return []

@@ -32,7 +32,7 @@ KINDS = (
 # Messages up to this size in bytes, and the processor overhead of calls, are short.
 _SMALL = 4096
 # Minimum fraction of a transfer's time that counts as contention.
-_LEAST = 0.05
+_MIN_CONTENTION_SHARE = 0.05
 # States that depend only on the rank itself.
 _OWN = ("compute", "sleep", "custom", "I/O")
 # The kinds of waits and tests in the operation table.
@@ -54,7 +54,7 @@ def shares_of_time(rows: NDArray[np.void], alone: NDArray[np.float64]) -> dict[s
     short = ~computing & np.where(moves, rows["bytes"] <= _SMALL, ~waits)
     long = ~computing & ~short
     more = np.where(long & ~waits, np.maximum(seconds - alone, 0.0), 0.0)
-    more[more < _LEAST * seconds] = 0.0
+    more[more < _MIN_CONTENTION_SHARE * seconds] = 0.0
     sums = {
         COMPUTING: seconds[computing].sum(),
         "short messages": seconds[short & ~collective].sum(),

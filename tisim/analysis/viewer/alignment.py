@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     Calls = tuple[NDArray[np.str_], NDArray[np.float64]]
 
 # Maximum number of ranks examined, evenly spaced, and of calls kept of each.
-_MOST_RANKS = 64
-_MOST_CALLS = 20_000
+_MAX_RANKS = 64
+_MAX_CALLS = 20_000
 # Runs are of the same program if this fraction of the shorter run's calls agrees.
-_LEAST_COMMON = 0.5
+_MIN_AGREEMENT = 0.5
 
 
 class Alignment:
@@ -38,20 +38,20 @@ class Alignment:
                 file=second.path,
             )
         self._ends = first.end, second.end
-        step = -(-first.ranks // _MOST_RANKS)
+        step = -(-first.ranks // _MAX_RANKS)
         self.ranks = list(range(0, first.ranks, step))
         calls = [_calls(run, self.ranks) for run in (first, second)]
         self._times: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
         for rank, a, b in zip(self.ranks, *calls, strict=True):
             count = _common(a[0], b[0])
             shorter = min(len(a[0]), len(b[0]))
-            if count < _LEAST_COMMON * shorter:
+            if count < _MIN_AGREEMENT * shorter:
                 raise InputError(
                     f"is a run of another program: call {count + 1} of rank {rank} is "
                     f"{b[0][count]}, in {first.path} it is {a[0][count]}",
                     file=second.path,
                 )
-            chosen = slice(0, count, -(-count // _MOST_CALLS) or 1)
+            chosen = slice(0, count, -(-count // _MAX_CALLS) or 1)
             self._times.append((np.append(0.0, a[1][chosen]), np.append(0.0, b[1][chosen])))
 
     def time(self, at: float, *, to_second: bool) -> float:

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     Row = dict[str, object]
 
 #: Maximum numbers of columns and lanes of a picture, and of rows of an answer.
-MOST_COLUMNS = 4096
-MOST_LANES = 2048
-MOST_ROWS = 5000
+MAX_COLUMNS = 4096
+MAX_LANES = 2048
+MAX_ROWS = 5000
 #: Maximum call depth used for colours.
-MOST_DEPTH = 1000
+MAX_DEPTH = 1000
 
 
 def number(query: Mapping[str, str], name: str, default: float | None = None) -> float:
@@ -87,9 +87,9 @@ def window(run: RunFile, query: Mapping[str, str], orders: RankOrders) -> Window
 
 # Number of parts of the first run whose delays are listed.
 _PARTS = 256
-_MOST_STEPS = 20
+_MAX_STEPS = 20
 # Minimum size of a listed step, relative to the largest one.
-_LEAST_STEP = 0.05
+_MIN_STEP = 0.05
 
 
 class _TwoRunAnswers:
@@ -118,7 +118,7 @@ class _TwoRunAnswers:
 
     def _delays(self, query: Mapping[str, str]) -> Row:
         """Return the delay of the second run over the time of the first."""
-        columns = max(count(query, "columns", MOST_COLUMNS, _PARTS), 2)
+        columns = max(count(query, "columns", MAX_COLUMNS, _PARTS), 2)
         delays = self._alignment.delays(columns + 1)
         return {
             "least": delays.min(axis=0).tolist(),
@@ -131,7 +131,7 @@ class _TwoRunAnswers:
         """Return merged parts of the first run in which the second loses or gains most."""
         steps = np.diff(self._alignment.delays(_PARTS + 1), axis=1)
         median = np.median(steps, axis=0)
-        sign = np.where(np.abs(median) > _LEAST_STEP * np.abs(median).max(), np.sign(median), 0.0)
+        sign = np.where(np.abs(median) > _MIN_STEP * np.abs(median).max(), np.sign(median), 0.0)
         borders = np.flatnonzero(np.diff(np.concatenate(([0.0], sign, [0.0]))))
         width = self._runs[0].end / _PARTS
         parts = [part for part in pairwise(borders.tolist()) if sign[part[0]]]
@@ -142,7 +142,7 @@ class _TwoRunAnswers:
             seconds=[float(np.median(change)) for change in changes],
             rank=[self._alignment.ranks[int(np.abs(change).argmax())] for change in changes],
         )
-        return sorted(found, key=lambda step: -abs(float(str(step["seconds"]))))[:_MOST_STEPS]
+        return sorted(found, key=lambda step: -abs(float(str(step["seconds"]))))[:_MAX_STEPS]
 
     def _differences(self, query: Mapping[str, str]) -> Row:
         """Return seconds by state and call in a window of the first run, and of the same calls."""
@@ -285,12 +285,12 @@ class _RunAnswers:
     def _tile(self, query: Mapping[str, str]) -> bytes:
         """Return cells in the format read by `page/tile.js`."""
         part = window(self.run, query, self._orders)
-        columns = max(count(query, "columns", MOST_COLUMNS), 1)
-        lanes = max(min(count(query, "lanes", MOST_LANES), part.ranks), 1)
+        columns = max(count(query, "columns", MAX_COLUMNS), 1)
+        lanes = max(min(count(query, "lanes", MAX_LANES), part.ranks), 1)
         by, note, legend = query.get("by", "state"), None, None
         classes: NDArray[np.int32] | RecordClasses
         if by in RECORD_COLOURS:
-            found = self._colours.classes(part, by, count(query, "depth", MOST_DEPTH, 0))
+            found = self._colours.classes(part, by, count(query, "depth", MAX_DEPTH, 0))
             if isinstance(found, str):
                 by, note, classes = "state", found, self._classes({})
             else:
@@ -342,7 +342,7 @@ class _RunAnswers:
             count=tile.count.tolist(),
             longest=tile.longest.tolist(),
         )
-        lanes = min(part.ranks, count(query, "lanes", MOST_LANES, 256))
+        lanes = min(part.ranks, count(query, "lanes", MAX_LANES, 256))
         states = np.array([state for state, _ in keys], np.int32)
         of_lane = part.sums(lanes, states)
         first = part.first + -(-np.arange(lanes + 1) * part.ranks // lanes)
@@ -374,12 +374,10 @@ class _RunAnswers:
         part = window(self.run, query, self._orders)
         cells = None
         if "columns" in query:
-            columns = max(count(query, "columns", MOST_COLUMNS), 1)
-            cells = columns, max(count(query, "lanes", MOST_LANES), 1)
-        return self._causes.messages(part, count(query, "most", MOST_ROWS, 500), cells)
+            columns = max(count(query, "columns", MAX_COLUMNS), 1)
+            cells = columns, max(count(query, "lanes", MAX_LANES), 1)
+        return self._causes.messages(part, count(query, "most", MAX_ROWS, 500), cells)
 
     def _search(self, query: Mapping[str, str]) -> Row:
         part = window(self.run, query, self._orders)
-        return Search(self.run, query.get("q", "")).found(
-            part, count(query, "most", MOST_ROWS, 200)
-        )
+        return Search(self.run, query.get("q", "")).found(part, count(query, "most", MAX_ROWS, 200))

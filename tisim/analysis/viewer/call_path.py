@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     Row = dict[str, object]
 
 # Maximum number of calls drawn individually; of more, the longest in each of as many intervals.
-_MOST_CALLS = 4000
-_MOST_BLOCKS = 64
-_MOST_MESSAGES = 500
+_MAX_CALLS = 4000
+_MAX_BLOCKS = 64
+_MAX_MESSAGES = 500
 _MESSAGE_ROWS = 6
 _COMPUTE = "compute"
 
@@ -159,7 +159,7 @@ class CallPathView:
         table = self._run.messages
         blocks = table.overlapping(window.begin, window.end, "started", "arrived")
         parts = [table.none()]
-        for block in blocks if len(blocks) <= _MOST_BLOCKS else ():
+        for block in blocks if len(blocks) <= _MAX_BLOCKS else ():
             rows = table.read(block)
             ends = (rows.numbers("source"), rows.numbers("destination"))
             chosen = (ends[0] == rank) | (ends[1] == rank)
@@ -168,7 +168,7 @@ class CallPathView:
             parts.append(rows.rows(chosen & rows.numbers("collective").astype(bool)))
         rows = Block.joined(parts)
         length = rows.reals("arrived") - rows.reals("started")
-        rows = rows.rows(np.argsort(-length, kind="stable")[:_MOST_MESSAGES])
+        rows = rows.rows(np.argsort(-length, kind="stable")[:_MAX_MESSAGES])
         rows = rows.rows(np.argsort(rows.reals("started"), kind="stable"))
         return _in_rows(rows, rank)
 
@@ -204,9 +204,9 @@ def common_functions(one: list[str], other: list[str]) -> list[str]:
 
 def _longest(rows: Block, window: Window) -> Block:
     """Return rows in order of time; of many, only the longest in each part of a window."""
-    if len(rows) <= _MOST_CALLS:
+    if len(rows) <= _MAX_CALLS:
         return rows.rows(np.argsort(rows.reals("end"), kind="stable"))
-    width = (window.end - window.begin) / _MOST_CALLS
+    width = (window.end - window.begin) / _MAX_CALLS
     start, end = rows.reals("start"), rows.reals("end")
     cell = (np.maximum(start - window.begin, 0.0) / width).astype(np.int64)
     return rows.rows(longest_of_cells(cell, end - start))

@@ -230,8 +230,8 @@ class Sites:
 
 
 # Maximum number of records looked up in a window; the trace is read up to the last of them.
-_MOST_RECORDS = 3_000_000
-_MOST_ROWS = 1000
+_MAX_RECORDS = 3_000_000
+_MAX_ROWS = 1000
 
 
 def site_sums(window: Window, sites: Sites) -> Row:
@@ -244,7 +244,7 @@ def site_sums(window: Window, sites: Sites) -> Row:
     """
     if not sites.are_known and sites.sampled is None:
         return {"known": False, "rows": []}
-    records = window.records(_MOST_RECORDS)
+    records = window.records(_MAX_RECORDS)
     if records is None:
         return {"known": True, "rows": None}
     rank, line = records.numbers("rank"), records.numbers("line")
@@ -280,7 +280,7 @@ def site_sums(window: Window, sites: Sites) -> Row:
             if code >> 16 != -2:
                 add(sites.names[code >> 16] if code >= 0 else "", code & 0xFFFF, *numbers)
     info = window.run.info
-    longest_first = sorted(sums.items(), key=lambda item: -item[1][0])[:_MOST_ROWS]
+    longest_first = sorted(sums.items(), key=lambda item: -item[1][0])[:_MAX_ROWS]
     shown = {name for (path, _, _), _ in longest_first for name in path.split(BETWEEN)}
     known = {**sites.whole, **({} if sites.sampled is None else sites.sampled.whole)}
     return {

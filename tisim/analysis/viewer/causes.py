@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tisim.analysis.timeline.causes import ORIGIN, Cause, WaitCauses
+from tisim.analysis.timeline.causes import MIN_ORIGIN_SHARE, Cause, WaitCauses
 from tisim.analysis.timeline.columns import BETWEEN_CALLS
 from tisim.analysis.timeline.outliers import between
 from tisim.analysis.timeline.run_file import RunFile, Window
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     Row = dict[str, object]
 
 # Maximum number of blocks of messages searched for the arrows of a window.
-_MOST_BLOCKS = 64
+_MAX_BLOCKS = 64
 #: Maximum number of states loaded completely for a run's paths: 1.2 GB.
-MOST_STATES = 20_000_000
+MAX_STATES = 20_000_000
 # In a run with more states, this many states before a wait are searched for its cause.
-_MOST_BEFORE = 4_000_000
+_MAX_STATES_BEFORE = 4_000_000
 # Maximum number of causes of a wait listed individually.
-_MOST_CAUSES = 8
+_MAX_CAUSES = 8
 # Maximum number of call paths listed per computation.
-_MOST_PATHS = 50
+_MAX_PATHS = 50
 # Maximum number of runs of samples with the same path listed.
-_MOST_RUNS = 100
+_MAX_RUNS = 100
 # Maximum number of messages listed per call.
-_MOST_OF_CALL = 200
+_MAX_MESSAGES_OF_CALL = 200
 
 
 class Causes:
@@ -92,7 +92,7 @@ class Causes:
     def _sampled(self, rank: int, line: int) -> list[tuple[str, float]]:
         """Return the call paths that a computation was sampled in, with their shares of it."""
         sampled = self.sites.sampled
-        return [] if sampled is None else sampled.of_rank(rank).get(line, [])[:_MOST_PATHS]
+        return [] if sampled is None else sampled.of_rank(rank).get(line, [])[:_MAX_PATHS]
 
     def _order(self, rank: int, line: int) -> Row:
         """Return the first `runs` of samples in the same functions, and the `count` of all runs."""
@@ -101,7 +101,7 @@ class Causes:
         named = self.sites.sampled.in_order(rank, line)
         by_functions = groupby(named, key=lambda run: BETWEEN.join(functions_of(run[0])))
         runs = [(path, sum(count for _, count in same)) for path, same in by_functions]
-        return {"runs": runs[:_MOST_RUNS], "count": len(runs)}
+        return {"runs": runs[:_MAX_RUNS], "count": len(runs)}
 
     def _at(self, table: BlockTable, rank: int, time: float) -> Block | None:
         """Return the record of a rank that contains a time; of several, the longest."""
@@ -188,14 +188,14 @@ class Causes:
         parts = [table.none()]
         for side, time in (("source", "posted"), ("destination", "received")):
             blocks = table.overlapping(start, end, time, time)
-            for block in blocks if len(blocks) <= _MOST_BLOCKS else ():
+            for block in blocks if len(blocks) <= _MAX_BLOCKS else ():
                 rows = table.read(block)
                 at = rows.reals(time)
                 # A post at the end belongs to the next call.
                 inside = (at >= start) & ((at < end) if end > start else (at == start))
                 parts.append(rows.rows(inside & (rows.numbers(side) == rank)))
         rows = Block.joined(parts)
-        rows = rows.rows(np.argsort(rows.reals("posted"), kind="stable")[:_MOST_OF_CALL])
+        rows = rows.rows(np.argsort(rows.reals("posted"), kind="stable")[:_MAX_MESSAGES_OF_CALL])
         return _messages(rows)
 
     def waits_until(self, time: float) -> WaitCauses | None:
@@ -204,10 +204,10 @@ class Causes:
         if table is None:
             return None
         blocks = [*range(table.blocks)]
-        if table.rows > MOST_STATES:
+        if table.rows > MAX_STATES:
             blocks = table.overlapping(0.0, time)
             size = -(-table.rows // table.blocks)
-            blocks = blocks[-max(_MOST_BEFORE // size, 1) :]
+            blocks = blocks[-max(_MAX_STATES_BEFORE // size, 1) :]
         if self._waits is None or self._waits[0] != blocks:
             with self._run.reading():
                 rows = rows_in_order(table, "states", blocks)
@@ -221,7 +221,7 @@ class Causes:
             return {"chain": [], "causes": []}
         waits, row = found
         causes = waits.of(row)
-        shown, rest = causes[:_MOST_CAUSES], causes[_MOST_CAUSES:]
+        shown, rest = causes[:_MAX_CAUSES], causes[_MAX_CAUSES:]
         if rest:
             seconds, share = (sum(getattr(part, x) for part in rest) for x in ("seconds", "share"))
             shown.append(Cause(-1, "others", seconds, share, sum(x.parts for x in rest), -1, 0.0))
@@ -238,7 +238,7 @@ class Causes:
                     "explains": cause.seconds,
                     "share": cause.share,
                     "parts": cause.parts,
-                    "origin": cause.share >= ORIGIN,
+                    "origin": cause.share >= MIN_ORIGIN_SHARE,
                 }
                 for cause in shown
             ],
@@ -257,7 +257,7 @@ class Causes:
 
     def _waiting_for(self, state: Block) -> list[Row] | None:
         """Return the ranks that wait because of a state; None if the run has too many states."""
-        if self._run.states.rows > MOST_STATES:
+        if self._run.states.rows > MAX_STATES:
             return None
         found = self._found(state)
         if found is None:
@@ -288,7 +288,7 @@ class Causes:
         """
         table = self._run.messages
         blocks = table.overlapping(window.begin, window.end, "posted", "arrived")
-        if len(blocks) > _MOST_BLOCKS:
+        if len(blocks) > _MAX_BLOCKS:
             return {"messages": [], "all": None}
         parts = [table.none()]
         for block in blocks:

@@ -9,7 +9,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 #: Maximum number of connections; all are local, so their addresses cannot distinguish them.
-MOST_CONNECTIONS = 32
+MAX_CONNECTIONS = 32
 #: Maximum number of seconds until the head of a request has arrived.
 SECONDS_FOR_HEAD = 5.0
 
@@ -25,7 +25,7 @@ class BoundedProtocol(H11Protocol):  # type: ignore[misc]  # untyped
         self.opened = self.loop.time()
         self._deadline: asyncio.TimerHandle | None = None
         self._expect_head()
-        if len(self.connections) > MOST_CONNECTIONS:
+        if len(self.connections) > MAX_CONNECTIONS:
             others = cast("set[BoundedProtocol]", self.connections)
             idle = [connection for connection in others if not connection.answers]
             min(idle, key=lambda connection: connection.opened, default=self).transport.abort()

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from tisim.analysis.timeline.critical_path import sums_by_kind
 from tisim.analysis.timeline.run_file import RunFile, Window
 from tisim.analysis.timeline.run_file.window import longest_of_cells
-from tisim.analysis.viewer.causes import MOST_STATES, Causes, rows_of
+from tisim.analysis.viewer.causes import MAX_STATES, Causes, rows_of
 
 if TYPE_CHECKING:
     Row = dict[str, object]
 
 # Maximum number of parts drawn, and listed.
-_MOST_DRAWN = 4000
-_MOST_ROWS = 200
+_MAX_DRAWN = 4000
+_MAX_ROWS = 200
 
 
 class RunPath:
@@ -43,8 +43,8 @@ class RunPath:
             return "Findings say what the critical path of this step consists of."
         if self._run.path_states is None:
             return "An older tisim wrote this file, without what the critical path needs."
-        if self._run.states.rows > MOST_STATES:
-            return f"The critical path is known of runs with up to {MOST_STATES:,} states."
+        if self._run.states.rows > MAX_STATES:
+            return f"The critical path is known of runs with up to {MAX_STATES:,} states."
         return None
 
     def within(self, window: Window) -> Row:
@@ -63,7 +63,7 @@ class RunPath:
         seconds = np.minimum(rows["end"], window.end) - np.maximum(rows["start"], window.begin)
         kinds = sums_by_kind(rows, seconds, self._run.info["states"], self._run.info["kinds"])
         of_rank = np.bincount(rows["source"], weights=seconds, minlength=self._run.ranks)
-        busiest = np.argsort(-of_rank, kind="stable")[:_MOST_ROWS]
+        busiest = np.argsort(-of_rank, kind="stable")[:_MAX_ROWS]
         busiest = busiest[of_rank[busiest] > 0]
         drawn = rows[_seen(rows, seconds, window)]
         return {
@@ -72,7 +72,7 @@ class RunPath:
             "parts": len(rows),
             "kinds": rows_of(**kinds),
             "ranks": rows_of(rank=busiest.tolist(), seconds=of_rank[busiest].tolist()),
-            "longest": self._listed(rows[np.argsort(-seconds, kind="stable")[:_MOST_ROWS]]),
+            "longest": self._listed(rows[np.argsort(-seconds, kind="stable")[:_MAX_ROWS]]),
             "drawn": {
                 name: drawn[name].tolist() for name in ("start", "end", "source", "destination")
             },
@@ -99,9 +99,9 @@ class RunPath:
 
 def _seen(rows: NDArray[np.void], seconds: NDArray[np.float64], window: Window) -> NDArray[np.intp]:
     """Return the parts to draw: all, or the longest one in each column of time."""
-    if len(rows) <= _MOST_DRAWN:
+    if len(rows) <= _MAX_DRAWN:
         return np.arange(len(rows))
-    width = (window.end - window.begin) / _MOST_DRAWN
+    width = (window.end - window.begin) / _MAX_DRAWN
     middle = np.minimum(rows["end"], window.end) - seconds / 2
     cell = ((middle - window.begin) / width).astype(np.int64)
     return longest_of_cells(cell, seconds)

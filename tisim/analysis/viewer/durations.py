@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     Row = dict[str, object]
 
 # Maximum number of blocks of calls examined: 16 million calls.
-_MOST_BLOCKS = 128
+_MAX_BLOCKS = 128
 # Bins are equal parts of a decade of seconds.
-_BINS_OF_A_DECADE = 8
+_BINS_PER_DECADE = 8
 _FIRST_DECADE, _LAST_DECADE = -9, 4
 _EDGES = np.logspace(
-    _FIRST_DECADE, _LAST_DECADE, (_LAST_DECADE - _FIRST_DECADE) * _BINS_OF_A_DECADE + 1
+    _FIRST_DECADE, _LAST_DECADE, (_LAST_DECADE - _FIRST_DECADE) * _BINS_PER_DECADE + 1
 )
 
 
@@ -31,7 +31,7 @@ def durations(window: Window) -> Row:
     """
     run = window.run
     blocks = run.actions.overlapping(window.begin, window.end)
-    if len(blocks) > _MOST_BLOCKS:
+    if len(blocks) > _MAX_BLOCKS:
         return {"unknown": "The window has too many calls to look through; zoom in."}
     kinds, seconds = [np.zeros(0, np.int64)], [np.zeros(0)]
     for block in blocks:

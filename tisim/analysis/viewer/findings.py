@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Row = dict[str, object]
 
 # Maximum number of records read at once: 1.2 GB. For longer runs only sums are available.
-_MOST_RECORDS = 16_000_000
+_MAX_RECORDS = 16_000_000
 _TOO_MANY = (
     "This run has too many states to look through for single delays: **Statistics** of its parts "
     "and **Critical path** show more."
@@ -88,7 +88,7 @@ class RunFindings:
         if sentences := run.info.get("findings"):
             whole = (0.0, run.end, 0, run.ranks - 1)
             return [Finding(text, whole) for text in sentences]
-        if run.states.rows + run.actions.rows > _MOST_RECORDS:
+        if run.states.rows + run.actions.rows > _MAX_RECORDS:
             whole = (0.0, run.end, 0, run.ranks - 1)
             sentences = [shares_in_words(self._shares()), _TOO_MANY]
             return [Finding(text, whole, "statistics") for text in sentences]

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 _COLUMNS = 1024
 # Maximum number of lanes in a tile: ranks, or groups of 2, 4, 8, ... of them.
-_MOST_LANES = 128
+_MAX_LANES = 128
 # The pyramid grows until a column of a lane has few states, or to this many levels or bytes.
-_STATES_OF_A_COLUMN = 0.05
-_MOST_LEVELS = 9
-_MOST_BYTES = 24_000_000
+_STATES_PER_COLUMN = 0.05
+_MAX_LEVELS = 9
+_MAX_BYTES = 24_000_000
 # Window levels with all answers prepared, and with messages and the critical path.
 _WINDOWS, _PICTURED_WINDOWS = 4, 7
 _ARROW_COLUMNS, _ARROWS = 64, 400
@@ -99,7 +99,7 @@ def _prepared(run: RunFile) -> Iterator[tuple[str, bytes]]:
         return found
 
     size = 1
-    while -(-run.ranks // size) > _MOST_LANES:
+    while -(-run.ranks // size) > _MAX_LANES:
         size *= 2
     lanes = -(-run.ranks // size)
     run_info = json.loads(ask("run"))
@@ -107,7 +107,7 @@ def _prepared(run: RunFile) -> Iterator[tuple[str, bytes]]:
     yield "run.z", zlib.compress(json.dumps(run_info).encode())
     yield "findings.z", zlib.compress(ask("findings"))
     levels, written = 0, 0
-    while levels < _MOST_LEVELS and written < _MOST_BYTES and run.end > 0.0:
+    while levels < _MAX_LEVELS and written < _MAX_BYTES and run.end > 0.0:
         parts = 1 << levels
         for part in range(parts):
             begin, end = run.end * part / parts, run.end * (part + 1) / parts
@@ -116,7 +116,7 @@ def _prepared(run: RunFile) -> Iterator[tuple[str, bytes]]:
             written += len(tile)
             yield f"tile-{levels}-{part}.z", tile
         levels += 1
-        if run.states.rows <= _STATES_OF_A_COLUMN * _COLUMNS * lanes * parts:
+        if run.states.rows <= _STATES_PER_COLUMN * _COLUMNS * lanes * parts:
             break
     for level in range(_PICTURED_WINDOWS):
         for part in range((2 << level) - 1):

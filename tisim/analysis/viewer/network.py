@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     Row = dict[str, object]
 
 # Maximum number of blocks of messages, and of pairs of hosts, examined: one second of work.
-_MOST_BLOCKS = 64
-_MOST_PAIRS = 50_000
+_MAX_BLOCKS = 64
+_MAX_PAIRS = 50_000
 # Fraction of a message added to the reverse route with network/crosstraffic.
 _CROSSTRAFFIC = 0.05
-_MOST_LINKS = 200
+_MAX_LINKS = 200
 # Maximum number of hosts of a platform whose picture is readable next to the chart.
-_MOST_DRAWN = 200
+_MAX_DRAWN_HOSTS = 200
 # Number of parts in the strip of a level's links.
 _STRIP = 96
 
@@ -101,7 +101,7 @@ class RunNetwork:
         """Return bytes and messages of each link used in an interval; None if too many."""
         table = self._run.messages
         blocks = table.overlapping(begin, end, "started", "arrived")
-        if len(blocks) > _MOST_BLOCKS:
+        if len(blocks) > _MAX_BLOCKS:
             return None
         pairs, volumes = [np.zeros(0, np.int64)], [np.zeros(0)]
         for block in blocks:
@@ -114,7 +114,7 @@ class RunNetwork:
             pairs.append(hosts[0] << 32 | hosts[1])
             volumes.append(self._moved(rows.numbers("bytes")) * inside / (stop - start))
         every, place = np.unique(np.concatenate(pairs), return_inverse=True)
-        if len(every) > _MOST_PAIRS:
+        if len(every) > _MAX_PAIRS:
             return None
         weights = np.concatenate(volumes)
         sums = np.bincount(place, weights=weights, minlength=len(every)).astype(np.float64)
@@ -241,10 +241,10 @@ class RunNetwork:
         loaded = self.loaded(begin, end)
         if loaded is None:
             return {"unknown": "The window has too many messages to add up; zoom in."}
-        is_small = len(self.settings.platform.hosts) <= _MOST_DRAWN
+        is_small = len(self.settings.platform.hosts) <= _MAX_DRAWN_HOSTS
         return {
             "unknown": None,
-            "rows": [*loaded.values()][:_MOST_LINKS],
+            "rows": [*loaded.values()][:_MAX_LINKS],
             "all": len(loaded),
             "levels": self._level_rows(loaded),
             "picture": self._picture(loaded) if is_small or is_drawn else None,

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     Row = dict[str, object]
 
 # Maximum number of ranks compared with each other: the time is quadratic.
-_MOST_COMPARED = 4096
-_MOST_BLOCKS = 64
-_MOST_GROUPS = 2000
+_MAX_COMPARED_RANKS = 4096
+_MAX_BLOCKS = 64
+_MAX_GROUPS = 2000
 
 
 @dataclass(frozen=True)
@@ -127,12 +127,12 @@ class RankOrders:
         first = np.flatnonzero(np.diff(group[ranks], prepend=-1))
         known = list(places)
         groups = [(known[int(group[ranks[at]])], int(at)) for at in first]
-        return RankOrder(ranks, groups[:_MOST_GROUPS])
+        return RankOrder(ranks, groups[:_MAX_GROUPS])
 
     def _communicators(self) -> list[str]:
         """Return each rank's most used communicator (by time) other than the world."""
         table = self._run.actions
-        if table.blocks > _MOST_BLOCKS:
+        if table.blocks > _MAX_BLOCKS:
             raise InputError("this run has too many calls to find the communicators of ranks")
         sums: dict[tuple[int, int], float] = {}
         for block in range(table.blocks):
@@ -157,8 +157,8 @@ class RankOrders:
         from scipy.cluster.hierarchy import leaves_list, linkage
 
         ranks = self._run.ranks
-        if ranks > _MOST_COMPARED:
-            raise InputError(f"similarity orders up to {_MOST_COMPARED:,} ranks")
+        if ranks > _MAX_COMPARED_RANKS:
+            raise InputError(f"similarity orders up to {_MAX_COMPARED_RANKS:,} ranks")
         if ranks < 3:
             return RankOrder(np.arange(ranks))
         tree = linkage(self._seconds, method="average")

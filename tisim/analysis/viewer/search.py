@@ -28,7 +28,7 @@ _CONDITION = re.compile(r"\s*(\w+)\s*(<=|>=|!=|<|>|=|\bin\b)\s*(.+?)\s*")
 _RANGE = re.compile(r"(\d{1,18})\s*\.\.\s*(\d{1,18})")
 _RANKS = re.compile(r"ranks?\s+(\d{1,18})(?:\s*(?:\.\.|-|\bto\b)\s*(\d{1,18}))?(?=\s|$)", re.I)
 _EXAMPLE = "such as: MPI_Allreduce, rank 31, wait > 1ms and rank in 100..200"
-_LONGEST = 500
+_MAX_SEARCH_LENGTH = 500
 _SHOWN_HOSTS = 3
 
 
@@ -44,8 +44,8 @@ class Search:
     """
 
     def __init__(self, run: RunFile, text: str) -> None:
-        if len(text) > _LONGEST:
-            raise InputError(f"a search has at most {_LONGEST} characters")
+        if len(text) > _MAX_SEARCH_LENGTH:
+            raise InputError(f"a search has at most {_MAX_SEARCH_LENGTH} characters")
         self._run = run
         parts = re.split(r"\s+and\s+", text.strip(), flags=re.IGNORECASE) if text.strip() else []
         self._tests = [test for part in parts for test in self._tests_of(part)]

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 # Maximum length of an address: the page does not send longer ones.
-_LONGEST = 8192
+_MAX_ADDRESS_LENGTH = 8192
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors "
@@ -89,7 +89,7 @@ class Guard:
             return Refusal(403, "pages of other sites get nothing")
         if method not in ("GET", "HEAD"):
             return Refusal(405, "nothing can be changed here")
-        if len(path) > _LONGEST:
+        if len(path) > _MAX_ADDRESS_LENGTH:
             return Refusal(414, "the address is too long")
         token = path.removeprefix("/").partition("/")[0].partition("?")[0]
         if not secrets.compare_digest(token.encode(), self.token.encode()):
@@ -104,11 +104,11 @@ class Guard:
 
 _TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
 # Maximum size in bytes of a request's head; uvicorn refuses longer ones.
-_LONGEST_HEAD = 16_384
+_MAX_HEAD_SIZE = 16_384
 # Maximum number of connections that the system queues until they are accepted.
 _BACKLOG = 64
 # Minimum size in bytes of compressed answers.
-_LEAST_COMPRESSED = 1000
+_MIN_COMPRESSED_SIZE = 1000
 
 
 def serve(
@@ -154,7 +154,7 @@ def make_server(answers: Answers, guard: Guard, ready: Callable[[str], None]) ->
         access_log=False,
         lifespan="off",
         server_header=False,
-        h11_max_incomplete_event_size=_LONGEST_HEAD,
+        h11_max_incomplete_event_size=_MAX_HEAD_SIZE,
         http=BoundedProtocol,
         ws="none",
         timeout_graceful_shutdown=2,
@@ -198,7 +198,7 @@ def application(answers: Answers, guard: Guard) -> Application:
     from starlette.middleware.gzip import GZipMiddleware
 
     # The lowest level costs little even if no slow connection (such as ssh) is involved.
-    guarded = GZipMiddleware(_routes(answers, guard), _LEAST_COMPRESSED, compresslevel=1)
+    guarded = GZipMiddleware(_routes(answers, guard), _MIN_COMPRESSED_SIZE, compresslevel=1)
 
     async def guard_first(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

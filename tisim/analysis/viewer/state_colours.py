@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 RECORD_COLOURS = ("procedure", "distance", "cause")
 
 # Maximum number of blocks of states examined individually for a picture.
-_MOST_BLOCKS = 32
-_MOST_RANKS = 4096
+_MAX_BLOCKS = 32
+_MAX_RANKS = 4096
 # In order of assignment: Okabe and Ito's colours, and others that differ from them.
 _PALETTE = (
     "#0072B2",
@@ -76,7 +76,7 @@ class StateColours:
         is the depth of the functions, from 1; 0: the innermost.
         """
         blocks = len(self._run.states.overlapping(window.begin, window.end))
-        if blocks > _MOST_BLOCKS or window.ranks > _MOST_RANKS:
+        if blocks > _MAX_BLOCKS or window.ranks > _MAX_RANKS:
             return f"Coloured by state: by {by} is for windows with fewer states. Zoom in."
         if by == "distance":
             return self._by_distance(window)

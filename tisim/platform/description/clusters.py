@@ -9,7 +9,7 @@ from tisim.platform.description.node import (
 )
 from tisim.platform.description.storage import add_disks, described_disk
 from tisim.platform.hosts import NumberedHosts, Radical
-from tisim.platform.links import MOST_LINKS
+from tisim.platform.links import MAX_LINKS
 from tisim.platform.topology import did_you_mean
 from tisim.platform.zones.cluster import ClusterSpec, ClusterZone, LinkKind
 from tisim.platform.zones.dragonfly import DragonflyCluster, parse_dragonfly
@@ -32,8 +32,8 @@ def add_cluster(construction: Construction, events: EventReader, node: Node) -> 
     try:
         zone = _make_zone(construction, node, spec, parent)
         made = zone.make_links()
-        if made.count > MOST_LINKS:
-            raise ValueError(f"it has {made.count:,} links; at most {MOST_LINKS:,} are possible")
+        if made.count > MAX_LINKS:
+            raise ValueError(f"it has {made.count:,} links; at most {MAX_LINKS:,} are possible")
     except ValueError as error:
         raise node.error(f"cluster {spec.name}: {error}") from None
     links.add_generated(made)

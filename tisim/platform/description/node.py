@@ -166,7 +166,7 @@ WRITTEN_BY_CALIBRATE: Final = "written by tisim calibrate"
 OPTION: Final = "tisim/config/"
 
 # The core stores the number of cores of a host in 32 bits.
-_MOST_CORES: Final = 2**31
+_MAX_CORES: Final = 2**31
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -353,7 +353,7 @@ def _cores(given: object, what: str) -> int:
         cores = int(given) if isinstance(given, str) else operator.index(given)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         cores = 0
-    if not 1 <= cores < _MOST_CORES or isinstance(given, bool):
+    if not 1 <= cores < _MAX_CORES or isinstance(given, bool):
         raise InputError(f"{what} must be a whole number above zero, not {given!r}")
     return cores
 

@@ -96,8 +96,8 @@ PFS_WORDS: Final = (
 )
 _WORDS: Final = ("type", "disk", "metadata", *PFS_WORDS)
 # Bytes; limited because the core multiplies them by numbers of servers in 64 bits.
-_MOST_BYTES_IN_A_ROW: Final = 2**40
-_MOST_BYTES_OF_A_CACHE: Final = 2**53
+_MAX_CHUNK_SIZE: Final = 2**40
+_MAX_CACHE_SIZE: Final = 2**53
 
 
 def read_words(text: str, known: tuple[str, ...], what: str) -> dict[str, str]:
@@ -170,12 +170,12 @@ class _FileSystemReader:
             type=self._type,
             mount=mount,
             servers=tuple(self._disk(host) for host in hosts),
-            stripe=self._bytes_in_a_row("stripe"),
+            stripe=self._chunk_size("stripe"),
             count=count,
             metadata=self._hosts("metadata")[0] if "metadata" in words else hosts[0],
             metadata_latency=parse_time(words["metadata-latency"], "metadata-latency"),
             metadata_rate=self._rate(),
-            request=self._bytes_in_a_row("request"),
+            request=self._chunk_size("request"),
             window=self._whole("window"),
             header=parse_size(words["header"], "header"),
             size=self._or_infinite("size", lambda text: parse_size(text, "size")),
@@ -271,7 +271,7 @@ class _FileSystemReader:
 
     def _cache(self, word: str) -> float:
         size = parse_size(self._words[word], word)
-        if not (size <= _MOST_BYTES_OF_A_CACHE and size == math.floor(size)):
+        if not (size <= _MAX_CACHE_SIZE and size == math.floor(size)):
             raise InputError(f"{word} is a whole number of bytes, not {self._words[word]!r}")
         return size
 
@@ -281,9 +281,9 @@ class _FileSystemReader:
             raise InputError(f"{word} is a whole number above zero, not {text!r}")
         return int(text)
 
-    def _bytes_in_a_row(self, word: str) -> float:
+    def _chunk_size(self, word: str) -> float:
         size = parse_size(self._words[word], word)
-        if not (1 <= size <= _MOST_BYTES_IN_A_ROW and size == math.floor(size)):
+        if not (1 <= size <= _MAX_CHUNK_SIZE and size == math.floor(size)):
             raise InputError(
                 f"{word} is a whole number of bytes from 1 to 1 TiB, not {self._words[word]!r}"
             )

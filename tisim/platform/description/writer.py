@@ -200,7 +200,7 @@ def _with(node: Node, changes: Mapping[str, Value]) -> Node:
 
 
 # Maximum number of routes in a file: some 50 MB.
-_MOST_ROUTES = 100_000
+_MAX_ROUTES = 100_000
 
 
 def long_cabinet(node: Node, numbers: Numbers) -> Iterator[Node]:
@@ -260,7 +260,7 @@ def _star_parts(zone: FlatCluster, numbers: Numbers) -> Iterator[Node]:
 
 
 def _routes(zone: ClusterZone, numbers: Numbers) -> Iterator[Node]:
-    if zone.size**2 > _MOST_ROUTES:
+    if zone.size**2 > _MAX_ROUTES:
         raise _unwritable(zone, f"it would be {zone.size**2} routes")
     name = numbers.topology.links.name
     for src in range(zone.size):

@@ -26,13 +26,13 @@ from tisim.platform.description.node import (
 from tisim.support.reading import read_input
 
 _OLDEST, _NEWEST = 3.0, 4.1
-_MOST_DEPTH: Final = 256
+_MAX_DEPTH: Final = 256
 _UNDEFINED_ENTITY: Final = 11  # Expat's code of this error
 _ENTITY = re.compile(rb"&(?!#|(?:lt|gt|amp|apos|quot);)([^;\s]+);")
 # Bytes allowed before the first element: byte order marks, zero bytes of UTF-16, white space.
 _BEFORE_XML = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"
 # Maximum number of bytes quoted in a message about a file that is not XML.
-_MOST_SHOWN = 40
+_MAX_QUOTED = 40
 # Characters to escape in a double-quoted attribute value.
 _ESCAPED = str.maketrans(
     {"&": "&amp;", "<": "&lt;", '"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
@@ -135,7 +135,7 @@ class _Reader:
     def _broken(self, message: str, line: int) -> InputError:
         text = self._data.lstrip(_BEFORE_XML)
         if not text.startswith(b"<"):
-            first = text.partition(b"\n")[0][:_MOST_SHOWN].decode("utf-8", "replace").strip()
+            first = text.partition(b"\n")[0][:_MAX_QUOTED].decode("utf-8", "replace").strip()
             return InputError(
                 f"this is not XML, as a platform or a deployment is: it begins with {first!r}; "
                 "a list of hosts is a host file (--hosts)",
@@ -146,8 +146,8 @@ class _Reader:
 
     def _start(self, written: str, attributes: dict[str, str]) -> None:
         line = self._parser.CurrentLineNumber
-        if len(self._open) == _MOST_DEPTH:
-            raise self._broken(f"elements are nested deeper than {_MOST_DEPTH}", line)
+        if len(self._open) == _MAX_DEPTH:
+            raise self._broken(f"elements are nested deeper than {_MAX_DEPTH}", line)
         tag = TAG_SYNONYMS.get(written, written)
         parent, around = self._open[-1] if self._open else (None, "")
         node = None

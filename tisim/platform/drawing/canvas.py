@@ -180,9 +180,9 @@ def moved(shapes: list[Shape], dx: float, dy: float) -> Iterator[Shape]:
 
 # Pixels per point, and maximum number of pixels per side and in total.
 _SCALE = 2.0
-_LONGEST_SIDE = 8000
-_MOST_PIXELS = 12_000_000
-_POINTS_AN_INCH = 72.0
+_MAX_SIDE = 8000
+_MAX_PIXELS = 12_000_000
+_POINTS_PER_INCH = 72.0
 _ANCHORS = {"start": "left", "middle": "center", "end": "right"}
 
 
@@ -193,7 +193,7 @@ def png(canvas: Canvas) -> bytes:
 
     width, height = canvas.size()
     scale = pixels_a_point(width, height)
-    figure = Figure(figsize=(width / _POINTS_AN_INCH, height / _POINTS_AN_INCH))
+    figure = Figure(figsize=(width / _POINTS_PER_INCH, height / _POINTS_PER_INCH))
     FigureCanvasAgg(figure)
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set(xlim=(0, width), ylim=(height, 0))
@@ -202,14 +202,14 @@ def png(canvas: Canvas) -> bytes:
         artist = _artist(axes, shape)
         artist.set_zorder(place)
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=_POINTS_AN_INCH * scale)
+    figure.savefig(buffer, format="png", dpi=_POINTS_PER_INCH * scale)
     return buffer.getvalue()
 
 
 def pixels_a_point(width: float, height: float) -> float:
     """Return the pixels per point of a drawing in points, bounded in side length and area."""
-    longest = _LONGEST_SIDE / max(width, height)
-    return min(_SCALE, longest, math.sqrt(_MOST_PIXELS / (width * height)))
+    longest = _MAX_SIDE / max(width, height)
+    return min(_SCALE, longest, math.sqrt(_MAX_PIXELS / (width * height)))
 
 
 def _artist(axes: Axes, shape: Shape) -> Artist:

@@ -16,7 +16,7 @@ _HOSTS, _ROUTERS = 1200, 600
 _DOT = 2 * HOST + 1.5
 _PAD = 14.0
 _HEAD = 16.0
-_BESIDE = 13.0
+_CABLE_MARGIN = 13.0
 
 
 def draw_dragonfly(zone: DragonflyCluster) -> Layout:
@@ -46,7 +46,7 @@ class _Groups:
             self._step, self._row = 74.0, 30.0
         else:
             # The cables to routers of other chassis run to the right of the hosts.
-            beside = _BESIDE if self._rows > 1 else 5
+            beside = _CABLE_MARGIN if self._rows > 1 else 5
             self._step = max(self._beside * _DOT + beside, 18.0)
             # Space above a row for arcs: the cables between the routers of a chassis.
             self._arcs = 10 + 2.2 * min(self._columns, 8)
@@ -136,5 +136,5 @@ class _Groups:
             bend = 6 + 2 * self._arcs * abs(b.x - a.x) / (self._columns * self._step)
             return Cable((((a.x, a.y), ((a.x + b.x) / 2, a.y - bend), (b.x, b.y)),), curved=True)
         side = a.x + SWITCH
-        bend = _BESIDE + 3 * min(abs(b.y - a.y) / self._row - 1, 3)
+        bend = _CABLE_MARGIN + 3 * min(abs(b.y - a.y) / self._row - 1, 3)
         return Cable((((side, a.y), (side + bend, (a.y + b.y) / 2), (side, b.y)),), curved=True)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from tisim.errors import InputError
-from tisim.platform.links import MOST_LINKS
+from tisim.platform.links import MAX_LINKS
 from tisim.platform.zones.dragonfly import DragonflyShape
 from tisim.platform.zones.fattree import FatTreeShape
 
@@ -34,13 +34,13 @@ def checked_count(value: int, what: str, least: int = 1) -> int:
     """Return a whole number that is at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise InputError(f"{what} is a whole number, at least {least}, not {value!r}")
-    if value > MOST_LINKS:
-        raise InputError(f"{what} is at most {MOST_LINKS:,}, not {value}")
+    if value > MAX_LINKS:
+        raise InputError(f"{what} is at most {MAX_LINKS:,}, not {value}")
     return value
 
 
 # A chosen torus has no dimension this many times as long as another.
-_MOST_UNEQUAL = 4
+_MAX_SIZE_RATIO = 4
 _DIMENSIONS = 3
 
 
@@ -81,13 +81,13 @@ def _factorings(nodes: int) -> Iterator[tuple[int, ...]]:
         rest = nodes // low
         for middle in range(low, math.isqrt(rest) + 1):
             high = rest // middle
-            if rest % middle == 0 and high < _MOST_UNEQUAL * low:
+            if rest % middle == 0 and high < _MAX_SIZE_RATIO * low:
                 yield high, middle, low
 
 
 #: Port counts of common InfiniBand and Ethernet switches.
 RADICES = (32, 36, 40, 48, 64, 128)
-_MOST_LEVELS = 4
+_MAX_LEVELS = 4
 
 
 def fat_tree_shape(
@@ -115,7 +115,7 @@ def fat_tree_shape(
 
 def _shape(nodes: int, radix: int | None, oversubscription: float) -> FatTreeShape | None:
     candidates = [r for r in RADICES if _divides(r, oversubscription)] if radix is None else [radix]
-    for levels in range(1, _MOST_LEVELS + 1):
+    for levels in range(1, _MAX_LEVELS + 1):
         for ports in candidates:
             shape = _of_levels(nodes, levels, ports, oversubscription)
             if shape is not None:
@@ -171,7 +171,7 @@ def _indivisible(radix: int, oversubscription: float) -> InputError:
 # Hosts per blade and chassis per group of the Cray Cascade (Faanes et al., SC 2012), the target
 # of chosen sizes, and their maxima.
 _HOSTS, _CHASSIS = 4, 6
-_MOST_HOSTS, _MOST_CHASSIS = 16, 12
+_MAX_HOSTS, _MAX_CHASSIS = 16, 12
 
 
 def dragonfly_shape(
@@ -234,8 +234,8 @@ def _candidates(
     nodes: int, given: tuple[int | None, int | None, int | None, int | None]
 ) -> Iterator[tuple[int, int, int, int]]:
     groups, chassis, blades, hosts = given
-    for h in [hosts] if hosts is not None else range(1, _MOST_HOSTS + 1):
-        for c in [chassis] if chassis is not None else range(1, _MOST_CHASSIS + 1):
+    for h in [hosts] if hosts is not None else range(1, _MAX_HOSTS + 1):
+        for c in [chassis] if chassis is not None else range(1, _MAX_CHASSIS + 1):
             if nodes % (h * c):
                 continue
             rest = nodes // (h * c)

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from tisim.analysis.timeline.run_file.reader import RunFile
 
 # Maximum number of blocks read to determine whether a window has few records.
-_MOST_BLOCKS = 64
+_MAX_BLOCKS = 64
 # Sums over a window use a level with this number of parts in the window, or records.
 _PARTS_OF_SUMS = 1000
-# A picture of more records than these may use parts of a level up to `_WIDEST_PART` columns wide:
-# there are too many records to read for one picture.
+# A picture of more records than these may use parts of a level up to `_MAX_PART_WIDTH` columns
+# wide: there are too many records to read for one picture.
 _MANY_RECORDS = 1_500_000
-_WIDEST_PART = 8
+_MAX_PART_WIDTH = 8
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class Window:
 
         table = self.run.states
         blocks = table.overlapping(self.begin, self.end)
-        if len(blocks) > _MOST_BLOCKS:
+        if len(blocks) > _MAX_BLOCKS:
             return None
         parts = [table.none()]
         size = 0
@@ -222,7 +222,7 @@ class Window:
         if fine or is_exact or self._records() <= _MANY_RECORDS:
             return min(fine, key=lambda level: (-level["group"], level["parts"]), default=None)
         wide = [
-            level for level in possible if self.run.end / level["parts"] <= _WIDEST_PART * width
+            level for level in possible if self.run.end / level["parts"] <= _MAX_PART_WIDTH * width
         ]
         return min(wide, key=lambda level: (-level["group"], -level["parts"]), default=None)
 

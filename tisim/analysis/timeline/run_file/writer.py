@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 # Sums of states at all resolutions. A level is a grid: lanes of equally many ranks, and the time in
 # equal parts. For each state and kind of action, its cells contain the seconds, the longest state
 # that touches the cell, and the number of states that end in it. The finest level of each group
-# size has one cell for at most `_STATES_OF_A_CELL` states, so that levels are small compared with
+# size has one cell for at most `_STATES_PER_CELL` states, so that levels are small compared with
 # the records, and a window too narrow for them contains few records.
-_STATES_OF_A_CELL = 32
+_STATES_PER_CELL = 32
 # Ratios of consecutive levels: ranks per lane, and length of the time parts.
 _RANKS_FACTOR = 4
 _TIME_FACTOR = 2
 # Levels with fewer lanes or parts are not needed: pictures are larger.
-_FEWEST_LANES = 32
-_FEWEST_PARTS = 256
-_MOST_PARTS = 1 << 22
+_MIN_LANES = 32
+_MIN_PARTS = 256
+_MAX_PARTS = 1 << 22
 # Maximum number of cells summed in memory at once (12 bytes each).
 _CELLS_AT_ONCE = 4_000_000
 
@@ -54,15 +54,15 @@ def grids(ranks: int, states: int) -> list[list[LevelInfo]]:
     group = 1
     while True:
         lanes = -(-ranks // group)
-        wanted = max(states // (_STATES_OF_A_CELL * lanes), 1)
-        parts = min(1 << (wanted - 1).bit_length(), _MOST_PARTS)
+        wanted = max(states // (_STATES_PER_CELL * lanes), 1)
+        parts = min(1 << (wanted - 1).bit_length(), _MAX_PARTS)
         of_group: list[LevelInfo] = []
-        while parts >= _FEWEST_PARTS:
+        while parts >= _MIN_PARTS:
             of_group.append({"group": group, "parts": parts, "batches": []})
             parts //= _TIME_FACTOR
         if of_group:
             levels.append(of_group)
-        if lanes < _FEWEST_LANES * _RANKS_FACTOR:
+        if lanes < _MIN_LANES * _RANKS_FACTOR:
             return levels
         group *= _RANKS_FACTOR
 
@@ -97,8 +97,8 @@ def write_levels(
 BLOCK = 1 << 17
 # Number of states per rank in a batch: few ranks over all time, and all ranks over a short time,
 # then occupy few pages of the file. Larger batches take too much memory while they are written.
-_OF_A_RANK = 32
-_MOST = 1 << 22
+_STATES_PER_RANK = 32
+_MAX_BLOCK = 1 << 22
 
 
 # The date of every member: the same run gives identical bytes.
@@ -159,7 +159,7 @@ class RunFileWriter:
             "actions": actions,
             "messages": messages,
         }
-        self._spans = _core.SpanFile(ranks, min(max(BLOCK, _OF_A_RANK * ranks), _MOST))
+        self._spans = _core.SpanFile(ranks, min(max(BLOCK, _STATES_PER_RANK * ranks), _MAX_BLOCK))
         self._listeners: list[_core.Listener] = [actions, messages]
         self.sinks: list[_core.StateSink] = [states, self._spans]
         self._writers: dict[str, _Table | _core.SpanFile] = {
