@@ -16,7 +16,7 @@ from tests.oracle.platforms.families import draw_hard_platform
 from tests.support import campaign
 from tisim import InputError, Platform, PlatformBuilder
 from tisim.platform.hosts import Radical
-from tisim.platform.routing import add_up
+from tisim.platform.routing import total_latency
 
 
 def load(seed: int) -> Platform:
@@ -42,7 +42,7 @@ def test_the_core_computes_the_routes_that_the_zones_say(seed: int) -> None:
         except InputError:
             assert route is None
             continue
-        said = links, add_up(terms, latency_of)
+        said = links, total_latency(terms, latency_of)
         assert route == (None if said == ([], 0.0) else said)
 
 

@@ -25,7 +25,7 @@ from tisim.analysis.result_json import (
 )
 from tisim.config import Config
 from tisim.errors import InputError, TisimError
-from tisim.platform.trust import basis_of, trust_text
+from tisim.platform.trust import load_basis, trust_text
 from tisim.support.quantities import format_seconds
 from tisim.support.tables import html_facts
 
@@ -204,7 +204,7 @@ class Result:
         if self._trust:
             return self._trust
         if self._basis is None:
-            self._basis = basis_of(self.platform)
+            self._basis = load_basis(self.platform)
         changes = {name: value for name, value in self.changes.items() if name != "mapping"}
         return trust_text(self.platform, self._basis, words_of(changes), self.uncertainty)
 

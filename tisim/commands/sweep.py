@@ -11,7 +11,7 @@ import click
 
 from tisim.commands import digits_option, print_table, report_written
 from tisim.errors import TisimError
-from tisim.platform.trust import basis_of, trust_text
+from tisim.platform.trust import load_basis, trust_text
 from tisim.studies.sweep.run import SweepInterrupted, sweep
 from tisim.studies.sweep.study import Study, read_prices, read_study
 from tisim.support.files import check_writable
@@ -113,7 +113,7 @@ def sweep_command(
 def _trust(arguments: Study) -> str:
     """How far to trust the times; empty where several platforms are compared."""
     platform = arguments.get("platform")
-    return "" if platform is None else trust_text(platform, basis_of(platform))
+    return "" if platform is None else trust_text(platform, load_basis(platform))
 
 
 class _Report:

@@ -12,7 +12,7 @@ from tisim.platform.description.elements import Elements
 from tisim.platform.description.node import Node, Value, make_node
 from tisim.platform.description.routes import Hop, listed, pair_of, route_node
 from tisim.platform.platform import Platform
-from tisim.platform.profiles import KINDS, made_profile
+from tisim.platform.profiles import KINDS, profile_from_changes
 
 #: A number in SI units (flop/s, bytes/s, seconds), or text with a unit such as ``"10us"``.
 Quantity = float | str
@@ -142,7 +142,7 @@ def profile_nodes(
         raise InputError(f"a profile is of {known}, not {quantity} of a {kind}")
     trace = f"profile-{number}"
     node = make_node("trace", {"id": trace, "periodicity": -1.0 if period is None else period})
-    node.profile = made_profile(changes, period)
+    node.profile = profile_from_changes(changes, period)
     connection = {"kind": _PROFILES[kind, quantity], "trace": trace, "element": name}
     return node, make_node("trace_connect", connection)
 

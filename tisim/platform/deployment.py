@@ -49,7 +49,7 @@ class Placement:
     line: int | None = None
 
 
-class _HostsOnly(Sequence[Placement]):
+class _HostPlacements(Sequence[Placement]):
     """Placements with a host only, created on access: there may be a million.
 
     `hosts`: in rank order. `lines`: their line numbers, if they come from a file.
@@ -74,11 +74,11 @@ class _HostsOnly(Sequence[Placement]):
     def __iter__(self) -> Iterator[Placement]:
         return map(self.__getitem__, range(len(self)))
 
-    def round(self, ranks: int) -> _HostsOnly:
+    def round(self, ranks: int) -> _HostPlacements:
         """Return placements for that many ranks, assigned to the hosts round-robin."""
         places = [rank % len(self) for rank in range(ranks)]
         lines = self._lines
-        return _HostsOnly(
+        return _HostPlacements(
             map(self.hosts.__getitem__, places),
             None if lines is None else map(lines.__getitem__, places),
         )
@@ -109,8 +109,8 @@ class Deployment(Sequence[Placement]):
         repeat: bool = False,
         rule: str | None = None,
     ) -> None:
-        self._placements: _HostsOnly | tuple[Placement, ...] = (
-            placements if isinstance(placements, _HostsOnly) else tuple(placements)
+        self._placements: _HostPlacements | tuple[Placement, ...] = (
+            placements if isinstance(placements, _HostPlacements) else tuple(placements)
         )
         self.file = file
         self._repeat = repeat
@@ -193,7 +193,7 @@ class Deployment(Sequence[Placement]):
             raise InputError(
                 "the host file names no host; write one a line, such as node-1:4", file=file
             )
-        deployment = cls(_HostsOnly(hosts, lines), file=file, repeat=True)
+        deployment = cls(_HostPlacements(hosts, lines), file=file, repeat=True)
         return deployment if ranks is None else deployment.for_ranks(ranks)
 
     @classmethod
@@ -203,14 +203,14 @@ class Deployment(Sequence[Placement]):
         """Place ranks round-robin on the hosts of a platform, or on the named hosts."""
         if not isinstance(hosts, Iterable):
             hosts = islice(hosts.host_names(), max(ranks, 1))
-        return cls(_HostsOnly(hosts), repeat=True, rule=rule).for_ranks(ranks)
+        return cls(_HostPlacements(hosts), repeat=True, rule=rule).for_ranks(ranks)
 
     @classmethod
     def of_hosts(cls, hosts: str | os.PathLike[str] | Sequence[str]) -> Deployment:
         """Return the user's hosts, from a host file or by name; ranks are placed round-robin."""
         if isinstance(hosts, str | os.PathLike):
             return cls.from_hostfile(hosts)
-        return cls(_HostsOnly(hosts), repeat=True)
+        return cls(_HostPlacements(hosts), repeat=True)
 
     def __len__(self) -> int:
         return len(self._placements)
@@ -231,7 +231,7 @@ class Deployment(Sequence[Placement]):
     @property
     def hosts(self) -> tuple[str, ...]:
         """Names of the hosts, in rank order."""
-        if isinstance(self._placements, _HostsOnly):
+        if isinstance(self._placements, _HostPlacements):
             return self._placements.hosts
         return tuple(placement.host for placement in self._placements)
 
@@ -255,7 +255,7 @@ class Deployment(Sequence[Placement]):
                 file=self.file,
             )
         wanted: Iterable[Placement]
-        if isinstance(self._placements, _HostsOnly):
+        if isinstance(self._placements, _HostPlacements):
             wanted = self._placements.round(ranks)
         else:
             wanted = (self._placements[rank % count] for rank in range(ranks))

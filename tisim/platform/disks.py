@@ -18,7 +18,7 @@ MOUNT: Final = "mount"
 SIZE: Final = "size"
 
 
-def holds(mount: str, file: str) -> bool:
+def contains_path(mount: str, file: str) -> bool:
     """Return True if a mount point contains a file; both are absolute paths."""
     return bool(mount) and (mount == "/" or file == mount or file.startswith(f"{mount}/"))
 
@@ -92,13 +92,17 @@ class DiskTable:
         self.disks.append(disk)
         self._of_host.setdefault(host, []).append(disk)
 
-    def holding(self, host: int, file: str) -> Disk | None:
+    def find(self, host: int, file: str) -> Disk | None:
         """Return the disk of a host with the longest mount point above a file, or None.
 
         A file without an absolute path is on the first disk of the host.
         """
         disks = self.of_host(host)
-        held = disks[:1] if not file.startswith("/") else [d for d in disks if holds(d.mount, file)]
+        held = (
+            disks[:1]
+            if not file.startswith("/")
+            else [d for d in disks if contains_path(d.mount, file)]
+        )
         return max(held, key=lambda disk: len(disk.mount), default=None)
 
     def columns(self) -> dict[str, Numbers]:
@@ -207,12 +211,12 @@ class FileSystemTable:
             )
         self.systems.append(system)
 
-    def holding(self, file: str) -> FileSystem | None:
+    def find(self, file: str) -> FileSystem | None:
         """Return the file system with the longest mount point above a file, or None.
 
         A file without an absolute path is on the first file system.
         """
         if not file.startswith("/"):
             return self.systems[0] if self.systems else None
-        held = [system for system in self.systems if holds(system.mount, file)]
+        held = [system for system in self.systems if contains_path(system.mount, file)]
         return max(held, key=lambda system: len(system.mount), default=None)

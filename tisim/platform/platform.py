@@ -241,8 +241,8 @@ class Platform:
         return tuple(self._topology.file_systems.systems)
 
     def disk_of(self, host: int, file: str) -> int:
-        """Return the disk or file system that holds a file on a host; see `Topology.holding`."""
-        return self._topology.holding(host, file)
+        """Return the disk or file system of a file on a host; see `Topology.find_storage`."""
+        return self._topology.find_storage(host, file)
 
     def host_names(self) -> Iterable[str]:
         """Yield the names of all hosts, in order."""

@@ -70,7 +70,7 @@ def read_profile(path: str | os.PathLike[str]) -> Profile:
     return parse_profile(read_text(file, "this profile"), file=file, line=1)
 
 
-def made_profile(changes: Mapping[float, float], period: float | None) -> Profile:
+def profile_from_changes(changes: Mapping[float, float], period: float | None) -> Profile:
     """Return a profile given in Python: the value at each date, and seconds between two rounds.
 
     Raises an `InputError` if there is no change, a date or a value is not a number, or dates

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
 from tisim.platform.core_zones import core_zones, has_core
-from tisim.platform.routing import add_up, find_route
+from tisim.platform.routing import find_route, total_latency
 from tisim.platform.zones.base import NoRoute
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Router:
         if found is not None:
             return found
         links, terms = self.find_links(src, dst)
-        latency = add_up(terms, link_latency)
+        latency = total_latency(terms, link_latency)
         if not links and latency == 0.0:
             raise self._no_route(src, dst, "no link connects them (loopback_bw declares one)")
         return links, latency

@@ -45,7 +45,7 @@ def find_route(src: Point, dst: Point, links: list[int], terms: list[Term]) -> N
     _take(src, dst, route, links, terms)
 
 
-def add_up(terms: Sequence[Term], latency_of: Sequence[float]) -> float:
+def total_latency(terms: Sequence[Term], latency_of: Sequence[float]) -> float:
     """Return the latency of a route in seconds; `latency_of` is the latency of each link."""
     latency = 0.0
     for term in terms:

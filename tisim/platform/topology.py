@@ -59,15 +59,15 @@ class Topology:
             **self.disks.columns(),
         )
 
-    def holding(self, host: int, file: str) -> int:
+    def find_storage(self, host: int, file: str) -> int:
         """Return the disk that holds a file on a host, or the file system, counted after all disks.
 
         The longest mount point wins. A file without an absolute path is on the first disk of the
         host, or on the first file system if the host has no disks. Raises an `InputError` if
         nothing is mounted there.
         """
-        disk = self.disks.holding(host, file)
-        system = self.file_systems.holding(file)
+        disk = self.disks.find(host, file)
+        system = self.file_systems.find(file)
         if disk is not None and (
             system is None or not file.startswith("/") or len(disk.mount) > len(system.mount)
         ):

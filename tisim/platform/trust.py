@@ -18,7 +18,7 @@ _DAMAGE = "damage"
 _NAMES = 3
 
 
-def basis_of(platform: str | os.PathLike[str]) -> dict[str, object]:
+def load_basis(platform: str | os.PathLike[str]) -> dict[str, object]:
     """Return the measurements and real runs stored next to a platform file; empty if none.
 
     The file is that of `tisim.studies.uncertainty.ParameterSets`. A damaged file does not stop the

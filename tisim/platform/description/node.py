@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from tisim.platform.profiles import Profile
 
 
-class Given(float):
+class WrittenNumber(float):
     """A number with the text that it was written as, such as ``10us``."""
 
     text: str
 
-    def __new__(cls, value: float, text: str) -> Given:
+    def __new__(cls, value: float, text: str) -> WrittenNumber:
         number = super().__new__(cls, value)
         number.text = text
         return number
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Given, (float(self), self.text)
+        return WrittenNumber, (float(self), self.text)
 
 
 #: An attribute: text, a number in SI units, or coordinates given in Python.
@@ -46,7 +46,7 @@ def text_of(value: Value) -> str:
         return value
     if isinstance(value, tuple):
         return " ".join(map(repr, value))
-    return value.text if isinstance(value, Given) else repr(value)
+    return value.text if isinstance(value, WrittenNumber) else repr(value)
 
 
 class Attribute(NamedTuple):
@@ -265,7 +265,7 @@ def checked_attributes(
         names = " and ".join(sorted(missing))
         raise InputError(f"<{tag}> needs the attribute {names}", file=file, line=line)
     for name in schema.numbers:
-        if not isinstance(values[name], Given):
+        if not isinstance(values[name], WrittenNumber):
             values[name] = _number(values, name, tag, file, line)
     return values
 
@@ -302,7 +302,7 @@ def _number(
             raise InputError(f"{what} must be above zero, not {given!r}")
     except InputError as error:
         raise InputError(error.message, file=file, line=line) from None
-    return Given(number, given) if isinstance(given, str) else number
+    return WrittenNumber(number, given) if isinstance(given, str) else number
 
 
 def _of_python(given: object, name: str, what: str) -> float:

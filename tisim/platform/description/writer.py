@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tisim.platform.zones.cluster import LinkKind
 
 
-class LinkNow(NamedTuple):
+class LinkNumbers(NamedTuple):
     """The numbers of a link, as in `LINK_COLUMNS`; `fatpipe` is 1 for a FATPIPE."""
 
     bandwidth: float
@@ -41,7 +41,7 @@ class LinkNow(NamedTuple):
     burst: float = 0.0
 
 
-class HostNow(NamedTuple):
+class HostNumbers(NamedTuple):
     """Speed of a core (flop/s) and number of cores of a host."""
 
     speed: float
@@ -60,19 +60,19 @@ class Numbers:
         self._cores = resources.integers("host_cores")
         self._links = [resources.buffer(f"link_{name}") for name in LINK_COLUMNS]
 
-    def host(self, index: int) -> HostNow:
+    def host(self, index: int) -> HostNumbers:
         """Return the numbers of a host."""
-        return HostNow(self._speeds[index], self._cores[index])
+        return HostNumbers(self._speeds[index], self._cores[index])
 
-    def link(self, index: int) -> LinkNow:
+    def link(self, index: int) -> LinkNumbers:
         """Return the numbers of a link."""
-        return LinkNow(*(column[index] for column in self._links))
+        return LinkNumbers(*(column[index] for column in self._links))
 
-    def hosts(self, first: int, count: int) -> set[HostNow]:
+    def hosts(self, first: int, count: int) -> set[HostNumbers]:
         """Return the distinct numbers of consecutive hosts."""
         return {self.host(index) for index in range(first, first + count)}
 
-    def links(self, first: int, count: int) -> list[LinkNow]:
+    def links(self, first: int, count: int) -> list[LinkNumbers]:
         """Return the numbers of consecutive links."""
         return [self.link(index) for index in range(first, first + count)]
 
@@ -120,7 +120,7 @@ _ATTRIBUTES = {
 }
 
 
-def short_cluster(node: Node, zone: ClusterZone, numbers: Numbers) -> Node | None:
+def update_cluster(node: Node, zone: ClusterZone, numbers: Numbers) -> Node | None:
     """Return a cluster's element with the current numbers; None if it cannot express them."""
     hosts = numbers.hosts(zone.first_host, zone.hosts)
     if len(hosts) > 1:
@@ -143,13 +143,13 @@ def short_cluster(node: Node, zone: ClusterZone, numbers: Numbers) -> Node | Non
             kind = kind._replace(fatpipe=bool(now.fatpipe))
         kinds[role] = kind
     links = zone.with_spec(ClusterSpec(**(zone.spec._asdict() | kinds))).make_links()
-    said = map(LinkNow, *map(links.column, LINK_COLUMNS))
+    said = map(LinkNumbers, *map(links.column, LINK_COLUMNS))
     if list(said) != numbers.links(zone.first_link, len(links)):
         return None
     return _with(node, changes | _changed_host(node, numbers.host(zone.first_host)))
 
 
-def short_cabinet(node: Node, numbers: Numbers) -> Node | None:
+def update_cabinet(node: Node, numbers: Numbers) -> Node | None:
     """Return a cabinet's element with the current numbers; None if it cannot express them."""
     names = cabinet_hosts(node)
     hosts = {numbers.host(numbers.host_index(name)) for name in names}
@@ -164,7 +164,7 @@ def short_cabinet(node: Node, numbers: Numbers) -> Node | None:
     return _with(node, {"speed": host.speed, "bw": link.bandwidth, "lat": link.latency})
 
 
-def short_peer(node: Node, numbers: Numbers) -> Node:
+def update_peer(node: Node, numbers: Numbers) -> Node:
     """Return a peer's element with the current numbers."""
     name = node["id"]
     host = numbers.host(numbers.host_index(name))
@@ -180,12 +180,12 @@ def short_peer(node: Node, numbers: Numbers) -> Node:
     return _with(node, {"speed": host.speed, **bandwidths})
 
 
-def alike(links: Sequence[LinkNow]) -> bool:
+def can_be_splitduplex(links: Sequence[LinkNumbers]) -> bool:
     """Return True if one SPLITDUPLEX link can describe both halves: equal numbers and SHARED."""
     return len(set(links)) == 1 and not links[0].fatpipe
 
 
-def _changed_host(node: Node, now: HostNow) -> dict[str, Value]:
+def _changed_host(node: Node, now: HostNumbers) -> dict[str, Value]:
     """Return the changed attributes of a host or cluster whose hosts have new numbers."""
     changed: dict[str, Value] = {}
     if now.speed != node.number("speed"):
@@ -203,7 +203,7 @@ def _with(node: Node, changes: Mapping[str, Value]) -> Node:
 _MAX_ROUTES = 100_000
 
 
-def long_cabinet(node: Node, numbers: Numbers) -> Iterator[Node]:
+def expand_cabinet(node: Node, numbers: Numbers) -> Iterator[Node]:
     """Yield the hosts and links of a cabinet."""
     for name in cabinet_hosts(node):
         up, down = (f"link_{name}_{half}" for half in ("UP", "DOWN"))
@@ -213,7 +213,7 @@ def long_cabinet(node: Node, numbers: Numbers) -> Iterator[Node]:
         yield make_node("host_link", {"id": name, "up": up, "down": down})
 
 
-def long_cluster(node: Node, zone: ClusterZone, numbers: Numbers) -> Node:
+def expand_cluster(node: Node, zone: ClusterZone, numbers: Numbers) -> Node:
     """Return a cluster as a zone: a star if possible, else with a route per pair of hosts."""
     first, count = zone.first_link, len(zone.make_links())
     names = [numbers.topology.links.name(index) for index in range(first, first + count)]
@@ -306,7 +306,7 @@ class Rewriter:
         # Topologies with a cluster written as a zone.
         self._expanded: set[str] = set()
 
-    def rewritten(self, node: Node) -> Iterator[Node]:
+    def rewrite(self, node: Node) -> Iterator[Node]:
         """Yield the elements that replace an element; profiles are omitted."""
         if node.tag in _ROUTES:
             yield from self._routes(node)
@@ -315,14 +315,14 @@ class Rewriter:
             case "trace" | "trace_connect":
                 return
             case "zone":
-                children = [new for child in node.children for new in self.rewritten(child)]
+                children = [new for child in node.children for new in self.rewrite(child)]
                 yield dataclasses.replace(node, children=children)
             case "cluster":
                 yield self._cluster(node)
             case "cabinet":
                 yield from self._cabinet(node)
             case "peer":
-                yield short_peer(node, self._numbers)
+                yield update_peer(node, self._numbers)
             case "host":
                 now = self._numbers.host(self._numbers.host_index(node["id"]))
                 yield _with(node, _changed_host(node, now))
@@ -336,22 +336,22 @@ class Rewriter:
             return node
         zone = self._clusters[node["id"]]
         topology = node["topology"]
-        short = None
+        updated = None
         if topology not in self._expanded:
-            short = short_cluster(node, zone, self._numbers)
-        if short is not None:
-            return short
+            updated = update_cluster(node, zone, self._numbers)
+        if updated is not None:
+            return updated
         if topology in _COUNTED:
             self._expanded.add(topology)
         self._note_halves(zone.first_link, len(zone.make_links()))
-        return long_cluster(node, zone, self._numbers)
+        return expand_cluster(node, zone, self._numbers)
 
     def _cabinet(self, node: Node) -> Iterator[Node]:
-        short = short_cabinet(node, self._numbers)
-        if short is not None:
-            yield short
+        updated = update_cabinet(node, self._numbers)
+        if updated is not None:
+            yield updated
             return
-        for new in long_cabinet(node, self._numbers):
+        for new in expand_cabinet(node, self._numbers):
             if new.tag == "link":
                 self._halved.add(new["id"].removesuffix("_UP"))
             yield new
@@ -363,7 +363,7 @@ class Rewriter:
     def _link(self, node: Node) -> Iterator[Node]:
         index = self._numbers.link_index(node["id"])
         is_split = node.tag == "link" and node["sharing_policy"] == "SPLITDUPLEX"
-        if is_split and not alike(self._numbers.links(index, 2)):
+        if is_split and not can_be_splitduplex(self._numbers.links(index, 2)):
             self._halved.add(node["id"])
             for half in (index, index + 1):
                 yield self._numbers.link_node(half, node.properties())
@@ -433,7 +433,7 @@ def write_xml(
     rewriter = Rewriter(topology, resources, is_as_built)
     lines = [*_HEAD]
     for node in description.children:
-        for rewritten in rewriter.rewritten(node):
+        for rewritten in rewriter.rewrite(node):
             lines += _lines(rewritten, 1)
     lines += _profile_lines(profiles, topology)
     text = "\n".join([*lines, "</platform>", ""])

@@ -166,7 +166,7 @@ class _Reader:
             else:
                 parent.children.append(node)
         elif parent is not None:
-            self._pass_over(written, tag, around, line)
+            self._skip_or_refuse(written, tag, around, line)
         self._open.append((node, written))
 
     def _end(self, tag: str) -> None:
@@ -177,7 +177,7 @@ class _Reader:
         if node is not None and node.tag == "trace":
             node.text += text
 
-    def _pass_over(self, written: str, tag: str, parent: str, line: int) -> None:
+    def _skip_or_refuse(self, written: str, tag: str, parent: str, line: int) -> None:
         """Skip an element that a replay does not use; raise an error for any other."""
         file = self._file
         if tag in REMOVED:

@@ -101,14 +101,16 @@ def characteristics(**hardware: Unpack[Hardware]) -> Characteristics:
             f"a new platform needs a {' and a '.join(missing)}, or a calibrated platform from "
             "which to take them (--bandwidth 200Gbps --latency 1us --speed 3.2Gf)"
         )
-    known = {"cores": 1} if calibrated is None else vars(_of_platform(Platform.load(calibrated)))
+    known = (
+        {"cores": 1} if calibrated is None else vars(_characteristics(Platform.load(calibrated)))
+    )
     if "bandwidth" in given:  # a limiter belongs to the measured links
         given["limiter"] = None
     make: Callable[..., Characteristics] = Characteristics
     return make(**{**known, **given})
 
 
-def _of_platform(platform: Platform) -> Characteristics:
+def _characteristics(platform: Platform) -> Characteristics:
     """Return the parameters of a platform's first two hosts and of the route between them."""
     if len(platform.hosts) < 2:
         raise InputError(

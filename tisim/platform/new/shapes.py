@@ -16,7 +16,9 @@ from tisim.platform.zones.fattree import FatTreeShape
 _FARTHEST = 1 << 17
 
 
-def refusal(nodes: int, what: str, fits: Callable[[int], bool], remedy: str = "") -> InputError:
+def nearest_size_error(
+    nodes: int, what: str, fits: Callable[[int], bool], remedy: str = ""
+) -> InputError:
     """Return an error that a number of hosts does not fit, with the nearest ones that do.
 
     `nodes`: the number that does not fit. `what`: what cannot have that many hosts: ``"a fat tree
@@ -64,7 +66,7 @@ def torus_sizes(nodes: int, sizes: Sequence[int] | None = None) -> tuple[int, ..
     if found is None:
         remedy = "; or give the sizes (--dims 4,5)"
         what = "a torus of three nearly equal dimensions"
-        raise refusal(nodes, what, lambda n: _nearly_equal(n) is not None, remedy)
+        raise nearest_size_error(nodes, what, lambda n: _nearly_equal(n) is not None, remedy)
     return found
 
 
@@ -110,7 +112,9 @@ def fat_tree_shape(
     ports = "usual switches (32 to 128 ports)" if radix is None else f"switches with {radix} ports"
     what = f"a fat tree of {ports}"
     remedy = "; or choose another number of ports (--radix)"
-    raise refusal(nodes, what, lambda n: _shape(n, radix, oversubscription) is not None, remedy)
+    raise nearest_size_error(
+        nodes, what, lambda n: _shape(n, radix, oversubscription) is not None, remedy
+    )
 
 
 def _shape(nodes: int, radix: int | None, oversubscription: float) -> FatTreeShape | None:
@@ -205,7 +209,7 @@ def dragonfly_shape(
     if sizes is None:
         wanted = [f"{v} {n}" for v, n in zip(given, names, strict=True) if v is not None]
         what = f"a dragonfly of {', '.join(wanted)}" if wanted else "a balanced dragonfly"
-        raise refusal(nodes, what, lambda n: _sizes(n, given) is not None)
+        raise nearest_size_error(nodes, what, lambda n: _sizes(n, given) is not None)
     g, c, b, h = sizes
     if cables is None:
         # Each host sends equally to every group: 1 / groups of its link's capacity.

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from tisim.analysis.report.page import facts, page_style, sealed, table
 from tisim.analysis.report.report import check_report
 from tisim.errors import InputError
-from tisim.platform.trust import basis_of, trust_text
+from tisim.platform.trust import load_basis, trust_text
 from tisim.support.files import write_file
 from tisim.support.quantities import format_time, unit_of_time
 from tisim.traces.extrapolated import ExtrapolatedVolume
@@ -144,7 +144,7 @@ def scaling_curves(
         computing[0] if several else None,
         whole[0] if whole else None,
         tuple(left_out),
-        "" if platform is None else trust_text(platform.file, basis_of(platform.file)),
+        "" if platform is None else trust_text(platform.file, load_basis(platform.file)),
     )
 
 
