@@ -77,7 +77,7 @@ def common_size(accesses: AccessesDict) -> str:
     return size_class(most) + ("" if share == 1 else f" ({share:.0%})")
 
 
-def habit_rows(uses: Sequence[FileUseDict], most: int | None = None) -> Iterator[Row]:
+def access_pattern_rows(uses: Sequence[FileUseDict], most: int | None = None) -> Iterator[Row]:
     """Yield the reads and writes of each name: a heading, and the rows of at most `most` names."""
     yield ("files", "on", "", "opens", "calls", "bytes", "sizes", "order", "aligned")
     for use, way, accesses in directions(sorted(uses, key=_bytes_of, reverse=True)[:most]):
@@ -94,7 +94,7 @@ def habit_rows(uses: Sequence[FileUseDict], most: int | None = None) -> Iterator
         )
 
 
-def short_habits(uses: Sequence[FileUseDict], most: int) -> list[tuple[str, str, str]]:
+def access_pattern_summary(uses: Sequence[FileUseDict], most: int) -> list[tuple[str, str, str]]:
     """Return the names with the most bytes, their volume and pattern; one row per direction."""
     rows = []
     chosen = sorted(uses, key=_bytes_of, reverse=True)[:most]
@@ -135,7 +135,7 @@ def server_rows(io: IoDict, most: int) -> Iterator[Row]:
             f"{servers['requests'][i]:,}",
             request,
             wait,
-            _rate(max(both_ways(servers, i), default=0.0), width),
+            _rate(max(total_bytes_over_time(servers, i), default=0.0), width),
         )
 
 
@@ -148,7 +148,7 @@ def wait_rows(io: IoDict, most: int) -> Iterator[Row]:
         yield (str(wait["rank"]), wait["host"], wait["file_system"], f"{wait['calls']:,}", waited)
 
 
-def both_ways(servers: ServersDict, server: int) -> list[float]:
+def total_bytes_over_time(servers: ServersDict, server: int) -> list[float]:
     """Return the bytes that a server read and wrote in each time bin."""
     return added(servers["read_over_time"][server], servers["written_over_time"][server])
 

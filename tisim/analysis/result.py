@@ -51,19 +51,19 @@ if TYPE_CHECKING:
     from tisim.kernel.steady import SteadyDict
 
 
-def words_of(changes: Mapping[str, str]) -> str:
+def format_changes(changes: Mapping[str, str]) -> str:
     """Return the changes as text, such as ``bandwidth x10, latency x0.1``."""
     return ", ".join(f"{name} {value}" for name, value in changes.items())
 
 
 def title_of(trace: str, platform: str, changes: Mapping[str, str]) -> str:
     """Return the title of a run: ``lu.A.8 on graphene.xml with bandwidth x10``."""
-    with_changes = f" with {words_of(changes)}" if changes else ""
+    with_changes = f" with {format_changes(changes)}" if changes else ""
     return f"{Path(trace).name} on {Path(platform).name}{with_changes}"
 
 
 # Optional attributes of a result, with the same names in its JSON.
-_OF_SOME = ("uncertainty", "jitter", "steady", "io", "volumes")
+_OPTIONAL_ATTRIBUTES = ("uncertainty", "jitter", "steady", "io", "volumes")
 
 
 class Result:
@@ -206,7 +206,7 @@ class Result:
         if self._basis is None:
             self._basis = load_basis(self.platform)
         changes = {name: value for name, value in self.changes.items() if name != "mapping"}
-        return trust_text(self.platform, self._basis, words_of(changes), self.uncertainty)
+        return trust_text(self.platform, self._basis, format_changes(changes), self.uncertainty)
 
     @property
     def simulated_time(self) -> float:
@@ -429,7 +429,7 @@ class Result:
         breakdown = self._breakdown if self.event_log is None else self.event_log.to_dict()
         if breakdown is not None:
             summary["breakdown"] = breakdown
-        more = {name: getattr(self, name) for name in _OF_SOME}
+        more = {name: getattr(self, name) for name in _OPTIONAL_ATTRIBUTES}
         known = {name: value for name, value in more.items() if value is not None}
         return cast("SummaryDict", {**summary, **known})
 
@@ -451,7 +451,7 @@ class Result:
 
     def __repr__(self) -> str:
         whole = f"{len(self.hosts)} ranks, {self.actions:,} actions"
-        changed = f", {words_of(self.changes)}" if self.changes else ""
+        changed = f", {format_changes(self.changes)}" if self.changes else ""
         return f"<Result: {format_seconds(self.simulated_time)} simulated, {whole}{changed}>"
 
     @property

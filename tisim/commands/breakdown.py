@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tisim.analysis.file_tables import habit_rows, server_rows, wait_rows
+from tisim.analysis.file_tables import access_pattern_rows, server_rows, wait_rows
 from tisim.analysis.timeline.causes import NOT_SUMMED
 from tisim.analysis.timeline.columns import STATES
-from tisim.analysis.timeline.outliers import paths_of, place_of, ranges
+from tisim.analysis.timeline.outliers import describe_location, paths_of, ranges
 from tisim.commands import print_table
 from tisim.support.tables import quantity_column, time_column
 
@@ -39,7 +39,7 @@ def print_breakdown(result: Result) -> None:
     _print("The busiest links", _links(result, limiters=False), 2)
     _print("The busiest limiters, which bound both directions", _links(result, limiters=True), 2)
     if result.io is not None:
-        _print("How files are used", habit_rows(result.io.get("files", []), _ROWS), 3)
+        _print("How files are used", access_pattern_rows(result.io.get("files", []), _ROWS), 3)
         _print(
             "Servers, longest waited for first",
             server_rows(result.io, _ROWS),
@@ -120,7 +120,7 @@ def _outliers(result: Result) -> Iterator[Row]:
     yield ("rank", begins[0], lasts[0], usual[0], waited[0], "ranks", "where")
     for place, outlier in enumerate(found, 1):
         times = begins[place], lasts[place], usual[place], waited[place]
-        yield (str(outlier.rank), *times, f"{outlier.waiting:,}", place_of(outlier, paths))
+        yield (str(outlier.rank), *times, f"{outlier.waiting:,}", describe_location(outlier, paths))
 
 
 def _slow_ranks(result: Result) -> Iterator[Row]:

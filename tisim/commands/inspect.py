@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 
 import click
 
-from tisim.analysis.file_tables import habit_rows
+from tisim.analysis.file_tables import access_pattern_rows
 from tisim.commands import json_option, number_option, opened_name, write_json
 from tisim.support.files import check_writable
 from tisim.support.progress import ProgressBar
@@ -77,7 +77,7 @@ def _report(found: Inspection, statistics: bool, rows: int) -> Iterator[str]:
     heads = "action|number|messages|bytes|amount"
     yield from _table("actions", heads, _actions(found), {0})
     if found.files:
-        head, *habits = habit_rows(found.files, rows)
+        head, *habits = access_pattern_rows(found.files, rows)
         yield from _table("files", "|".join(head), habits, {0, 1, 2})
     if found.library_calls:
         libraries = _library_calls(found, rows)

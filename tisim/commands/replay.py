@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tisim.actions.registry import ignoring_unsupported
-from tisim.analysis.result import words_of
+from tisim.analysis.result import format_changes
 from tisim.commands import (
     digits_option,
     is_given,
@@ -462,7 +462,7 @@ def _rows(result: Result, interval: str) -> list[tuple[str, str, str]]:
     )
     return [
         ("simulated time", format_seconds(result.simulated_time), interval or median),
-        *([("changed", "", words_of(result.changes))] if result.changes else []),
+        *([("changed", "", format_changes(result.changes))] if result.changes else []),
         ("ranks", f"{len(finish):,}", ""),
         ("actions", f"{result.actions:,}", ""),
         ranked("slowest", max(ranks, key=finish.__getitem__)),
@@ -481,7 +481,7 @@ def _io_rows(result: Result) -> list[tuple[str, str, str]]:
     io = result.io
     if io is None:
         return []
-    from tisim.analysis.file_tables import short_habits
+    from tisim.analysis.file_tables import access_pattern_summary
 
     mean = math.fsum(io["seconds"]) / len(io["seconds"])
     moved = (
@@ -490,7 +490,7 @@ def _io_rows(result: Result) -> list[tuple[str, str, str]]:
     )
     note = f"mean over ranks; {moved} in {sum(io['calls']):,} calls"
     rows = [("reading and writing", format_seconds(mean), note)]
-    rows += short_habits(io.get("files", []), _FILES)
+    rows += access_pattern_summary(io.get("files", []), _FILES)
     for name, servers in io.get("file_systems", {}).items():
         rows.append((f"on {name}", *_server_words(servers)))
     return rows

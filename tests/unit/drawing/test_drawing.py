@@ -21,7 +21,7 @@ from tisim.commands.platform import platform_command
 from tisim.errors import InputError
 from tisim.platform import Platform
 from tisim.platform.drawing import RunLoad, draw
-from tisim.platform.drawing.canvas import pixels_a_point
+from tisim.platform.drawing.canvas import pixels_per_point
 from tisim.platform.drawing.colouring import CLASSES
 from tisim.platform.drawing.dragonfly import draw_dragonfly
 from tisim.platform.drawing.fat_tree import draw_fat_tree
@@ -172,11 +172,11 @@ def test_png_has_two_pixels_a_point(tmp_path: Path) -> None:
 
 
 def test_large_pngs_have_fewer_pixels_a_point() -> None:
-    assert pixels_a_point(1000, 800) == 2
+    assert pixels_per_point(1000, 800) == 2
     # Dragonflies of 1,024 hosts can be this large.
-    scale = pixels_a_point(2553, 2382)
+    scale = pixels_per_point(2553, 2382)
     assert 2553 * scale * 2382 * scale == pytest.approx(12_000_000)
-    assert 10_000 * pixels_a_point(10_000, 100) == 8000
+    assert 10_000 * pixels_per_point(10_000, 100) == 8000
 
 
 def test_boxes_of_hosts_are_in_the_legend(tmp_path: Path) -> None:

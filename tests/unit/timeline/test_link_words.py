@@ -8,16 +8,16 @@ import pytest
 
 import tisim
 from tests.support import GRAPHENE
-from tisim.analysis.timeline.links import link_words
+from tisim.analysis.timeline.links import link_descriptions
 from tisim.platform import new
-from tisim.platform.zones.cluster import cable_words
+from tisim.platform.zones.cluster import cable_descriptions
 from tisim.simulation.settings import Settings
 from tisim.traces.generate import Halo3D
 
 
 def words_of(platform: tisim.Platform, hosts: int) -> dict[str, str]:
     settings = Settings(platform)
-    words = link_words(settings, range(hosts))
+    words = link_descriptions(settings, range(hosts))
     return {settings.routes.link_name(link): text for link, text in words.items()}
 
 
@@ -42,7 +42,7 @@ def test_links_between_switches_are_of_no_host() -> None:
 
 
 def cables_of(platform: tisim.Platform) -> dict[str, str]:
-    words = cable_words(platform.root, range(len(platform.links)))
+    words = cable_descriptions(platform.root, range(len(platform.links)))
     return {platform.links[link].name: text for link, text in words.items()}
 
 

@@ -61,7 +61,7 @@ def _round_numbers() -> Iterator[int]:
             yield digit * 10**power
 
 
-def longest_awaited(messages: NDArray[np.void], most: int) -> NDArray[np.void]:
+def longest_waits_first(messages: NDArray[np.void], most: int) -> NDArray[np.void]:
     """Return at most `most` messages that have arrived, in descending order of waiting time."""
     arrived, received = messages["arrived"], messages["received"]
     waited = np.where((arrived >= 0) & (received >= 0), arrived - received, 0.0)
@@ -208,7 +208,7 @@ class GanttChart:
         count = len(rows)
         if not count:
             return "No messages."
-        rows = longest_awaited(rows, _ARROWS if count <= _ARROWS else _AWAITED)
+        rows = longest_waits_first(rows, _ARROWS if count <= _ARROWS else _AWAITED)
         for row in rows:
             tail = (row["started"] * self._factor, self._height(row["source"]))
             head = (row["arrived"] * self._factor, self._height(row["destination"]))

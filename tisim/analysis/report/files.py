@@ -7,14 +7,14 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from tisim.analysis.file_tables import (
+    access_pattern_rows,
     added,
     bandwidth_series,
-    both_ways,
     directions,
-    habit_rows,
     server_rows,
     size_class,
     title_of,
+    total_bytes_over_time,
     wait_rows,
 )
 from tisim.analysis.report.charts import TimeSeries, areas, strips
@@ -44,7 +44,7 @@ def file_page(result: Result) -> str:
     uses = io.get("files", [])
     return (
         f'<section id="files" hidden>{_file_systems(io, end)}{_files(io, end)}'
-        f"<h2>How files are used</h2>{_table(habit_rows(uses, _ROWS), 3)}"
+        f"<h2>How files are used</h2>{_table(access_pattern_rows(uses, _ROWS), 3)}"
         '<p class="note">A call is consecutive if it begins where the one before on the same '
         "handle has ended, sequential if it begins there or behind, otherwise random. Aligned "
         "calls begin at a multiple of the stripe, on disks of hosts of 4096 bytes. Files that the "
@@ -89,7 +89,10 @@ def _servers(io: IoDict, end: float) -> str:
     for name, servers in io.get("file_systems", {}).items():
         used = [i for i, requests in enumerate(servers["requests"][:-1]) if requests]
         drawn = [
-            TimeSeries(servers["hosts"][i], [nbytes / width for nbytes in both_ways(servers, i)])
+            TimeSeries(
+                servers["hosts"][i],
+                [nbytes / width for nbytes in total_bytes_over_time(servers, i)],
+            )
             for i in used[:_STRIPS]
         ]
         if any(series.values for series in drawn):

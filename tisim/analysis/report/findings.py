@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tisim.analysis.pictures.colours import MEANINGS
 from tisim.analysis.timeline.causes import NOT_SUMMED
 from tisim.analysis.timeline.columns import WAITS
-from tisim.analysis.timeline.outliers import paths_of, place_of, ranges
+from tisim.analysis.timeline.outliers import describe_location, paths_of, ranges
 from tisim.support.quantities import format_time
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _around(log: EventLog, begin: float, end: float, *ranks: int) -> _Window:
 
 def _of_outlier(log: EventLog, trace: str) -> Iterator[Finding]:
     for outlier in log.outliers[:1]:
-        place = place_of(outlier, paths_of([outlier], trace))
+        place = describe_location(outlier, paths_of([outlier], trace))
         waited = format_time(outlier.waited)
         due = f" {outlier.waiting:,} ranks wait because of it, {waited} together."
         yield Finding(

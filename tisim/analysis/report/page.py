@@ -78,7 +78,7 @@ def percent(share: float) -> str:
 # Import and export statements of the page's modules: at the start of a line.
 _IMPORT = re.compile(r'^import \{\s+([^}]+?),?\s+\} from "\./([\w-]+\.js)";\n', re.M)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", re.M)
-_LEFT_OVER = re.compile(r"^(?:import|export)\b.*", re.M)
+_UNSUPPORTED_STATEMENT = re.compile(r"^(?:import|export)\b.*", re.M)
 
 
 def page_file(name: str) -> str:
@@ -118,14 +118,14 @@ def page_script(main: str) -> str:
 def _as_function(name: str, text: str) -> str:
     """Return a module as a function that binds its imports and returns its exports."""
     exported = ", ".join(_EXPORT.findall(text))
-    body = _EXPORT.sub("", _IMPORT.sub(_taken, text))
-    rest = _LEFT_OVER.search(body)
+    body = _EXPORT.sub("", _IMPORT.sub(_as_destructuring, text))
+    rest = _UNSUPPORTED_STATEMENT.search(body)
     if rest is not None:
         raise ValueError(f"{name}: {rest[0]!r} is not a form that pages may have")
     return f'modules["{name}"] = (() => {{\n{body}return {{ {exported} }};\n}})();\n'
 
 
-def _taken(found: re.Match[str]) -> str:
+def _as_destructuring(found: re.Match[str]) -> str:
     names = found[1].replace(" as ", ": ")
     return f'const {{ {names} }} = modules["{found[2]}"];\n'
 
@@ -134,7 +134,7 @@ _STYLED = re.compile(r' style="([^"]*)"')
 _EMBEDDED = re.compile(r"<(style|script)>(.*?)</\1>", re.S)
 
 
-def sealed(page: str) -> str:
+def with_security_policy(page: str) -> str:
     """Add a content security policy that allows the page's own styles and scripts, by hashes.
 
     Attributes ``style``, which no hash can allow, are converted to rules of a style sheet.
@@ -165,7 +165,7 @@ def static_page(title: str, sections: Sequence[tuple[str, str]]) -> str:
         f"<section>\n<h2>{escape(heading)}</h2>\n{content}\n</section>"
         for heading, content in sections
     )
-    return sealed(f"""<!DOCTYPE html>
+    return with_security_policy(f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tisim.analysis.pictures.colours import COLOURS
-from tisim.analysis.pictures.gantt import Lanes, longest_awaited
+from tisim.analysis.pictures.gantt import Lanes, longest_waits_first
 from tisim.analysis.timeline.columns import STATES, kind_names
 from tisim.errors import InputError
 from tisim.support.quantities import format_time
@@ -244,7 +244,7 @@ def _messages(log: EventLog) -> dict[str, object]:
     """Return the messages that have arrived, the longest-awaited first, up to a limit."""
     rows = log.store.read("messages")
     count = len(rows)
-    rows = longest_awaited(rows, _MESSAGES)
+    rows = longest_waits_first(rows, _MESSAGES)
     return {
         "count": count,
         "part": min(1.0, _MESSAGES / max(count, 1)),

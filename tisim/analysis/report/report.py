@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tisim.analysis.report.application import application_of, application_page, application_tab
 from tisim.analysis.report.files import file_page, file_tab
-from tisim.analysis.report.page import page_file, page_script, page_style, sealed
+from tisim.analysis.report.page import page_file, page_script, page_style, with_security_policy
 from tisim.analysis.report.page_data import chosen_part, page_data
 from tisim.analysis.report.sections import PageParts
 from tisim.errors import InputError
@@ -82,4 +82,4 @@ def write_report(
         files=file_page(result),
         config=parts.config(),
     )
-    write_file(path, sealed(page))
+    write_file(path, with_security_policy(page))

@@ -12,9 +12,9 @@ from tisim.analysis.pictures.gantt import Lanes
 from tisim.analysis.report.findings import NAMED, BusiestLink, findings
 from tisim.analysis.report.page import bar, facts, legend, listed, numbers, percent, rest, table
 from tisim.analysis.report.page_data import BLOCKS, Resolution, first_part
-from tisim.analysis.result import words_of
+from tisim.analysis.result import format_changes
 from tisim.analysis.timeline.columns import STATES, WAITS
-from tisim.analysis.timeline.outliers import paths_of, place_of
+from tisim.analysis.timeline.outliers import describe_location, paths_of
 from tisim.support.quantities import format_bytes, format_result_time, format_seconds, format_time
 from tisim.support.tables import quantity_column, time_column
 
@@ -93,7 +93,7 @@ def outlier_table(result: Result) -> str:
     rows = [
         (
             str(outlier.rank),
-            escape(place_of(outlier, paths)),
+            escape(describe_location(outlier, paths)),
             format_result_time(outlier.start),
             format_time(outlier.seconds),
             format_time(outlier.usual),
@@ -146,7 +146,7 @@ class PageParts:
             ("first to end", f"rank {quick}, after {format_seconds(result.finish[quick])}"),
             ("trace", result.trace),
             ("platform", result.platform),
-            *([("changed", words_of(result.changes))] if result.changes else []),
+            *([("changed", format_changes(result.changes))] if result.changes else []),
         ]
         warnings = "".join(f"<li>{escape(warning)}</li>" for warning in result.warnings)
         more = f'<h2>Warnings</h2><ul class="said">{warnings}</ul>' if warnings else ""

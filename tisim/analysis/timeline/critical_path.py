@@ -33,7 +33,7 @@ GAINS = {
 }
 
 # Parts that get a row only if the path contains them.
-_SELDOM = ("I/O",)
+_OPTIONAL_PARTS = ("I/O",)
 # Number of parts summed at once: keeps rounding errors small.
 _BLOCK = 65_536
 
@@ -172,7 +172,11 @@ class CriticalPath:
         import pandas as pd
 
         _, _, sums, _ = self._sums
-        gain = {row: sums[part] for row, part in GAINS.items() if sums[part] or part not in _SELDOM}
+        gain = {
+            row: sums[part]
+            for row, part in GAINS.items()
+            if sums[part] or part not in _OPTIONAL_PARTS
+        }
         index = pd.Index(list(gain), name="change")
         table = pd.DataFrame({"seconds": list(gain.values())}, index=index)
         table["share"] = table["seconds"] / (self.length or 1.0)

@@ -21,10 +21,10 @@ from tisim.analysis.timeline.columns import (
     with_units,
 )
 from tisim.analysis.timeline.critical_path import CriticalPath
-from tisim.analysis.timeline.links import MAX_HOSTS, RouteTable, link_words
+from tisim.analysis.timeline.links import MAX_HOSTS, RouteTable, link_descriptions
 from tisim.analysis.timeline.outliers import Outlier, SlowRanks, find_outliers, find_slow_ranks
 from tisim.analysis.timeline.streams import Streams
-from tisim.platform.zones.cluster import cable_words, limiters_of
+from tisim.platform.zones.cluster import cable_descriptions, limiters_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -305,8 +305,8 @@ class EventLog:
         Links that neither belong to a host nor connect two parts of a cluster are omitted.
         """
         settings = self.run.settings
-        words = link_words(settings, self.run.hosts)
-        cables = cable_words(settings.platform.root, self.links.index.tolist())
+        words = link_descriptions(settings, self.run.hosts)
+        cables = cable_descriptions(settings.platform.root, self.links.index.tolist())
         # With many hosts only some are sampled: then all links of hosts get the same kind of name.
         is_sampled = len({*map(int, self.run.hosts)}) > MAX_HOSTS
         words = words | cables if is_sampled else cables | words

@@ -139,7 +139,7 @@ MAX_HOSTS = 2000
 _MIN_HOSTS = 4
 
 
-def link_words(settings: Settings, hosts: Sequence[int]) -> dict[int, str]:
+def link_descriptions(settings: Settings, hosts: Sequence[int]) -> dict[int, str]:
     """Return link names based on the hosts of a run, such as ``node-3, up``; no inner links.
 
     A link crossed by all routes from a host, and no others, is that host's link up; one crossed by

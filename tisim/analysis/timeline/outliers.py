@@ -163,7 +163,7 @@ def paths_of(found: Sequence[Outlier], trace: str) -> Mapping[tuple[int, int], s
     return call_paths_of(trace, wanted)
 
 
-def place_of(outlier: Outlier, paths: Mapping[tuple[int, int], str]) -> str:
+def describe_location(outlier: Outlier, paths: Mapping[tuple[int, int], str]) -> str:
     """Return the position of an outlier in the program, or else its line in the trace."""
     own = paths.get((outlier.rank, outlier.line))
     if own is not None:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tisim.analysis.timeline.links import LOAD_DIGITS, RouteTable, link_words
+from tisim.analysis.timeline.links import LOAD_DIGITS, RouteTable, link_descriptions
 from tisim.analysis.timeline.run_file import RunFile
 from tisim.platform import Platform
-from tisim.platform.zones.cluster import ClusterZone, cable_words
+from tisim.platform.zones.cluster import ClusterZone, cable_descriptions
 from tisim.simulation.settings import Settings
 
 if TYPE_CHECKING:
@@ -77,9 +77,9 @@ class RunNetwork:
 
     @cached_property
     def _words(self) -> dict[int, str]:
-        words = link_words(self.settings, self.hosts.tolist())
+        words = link_descriptions(self.settings, self.hosts.tolist())
         every = range(len(self.settings.platform.links))
-        words = cable_words(self.settings.platform.root, every) | words
+        words = cable_descriptions(self.settings.platform.root, every) | words
         domain = _common_domain(self._run.info["hosts"])
         return {link: text.replace(domain, "") if domain else text for link, text in words.items()}
 
@@ -205,7 +205,7 @@ class RunNetwork:
     def _levels(self) -> dict[str, list[int]]:
         """The links of the platform by their kinds of ends, such as ``hosts to level 1``."""
         every = range(len(self.settings.platform.links))
-        cables = cable_words(self.settings.platform.root, every)
+        cables = cable_descriptions(self.settings.platform.root, every)
         found: dict[str, list[int]] = defaultdict(list)
         for link in every:
             found[_level_of(cables.get(link), self._words.get(link, ""))].append(link)

@@ -56,7 +56,7 @@ class Area:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class Text:
     """A line of text; `anchor` is the part of it that is at `x`: start, middle or end.
 
     A `halo` is the colour of an outline around its letters that separates them from lines below.
@@ -72,7 +72,7 @@ class Words:
     halo: str = ""
 
 
-Shape = Stroke | Disc | Area | Words
+Shape = Stroke | Disc | Area | Text
 
 
 @dataclass(slots=True)
@@ -122,7 +122,7 @@ def _corners(shape: Shape) -> tuple[float, float, float, float]:
             return x - radius, y - radius, x + radius, y + radius
         case Area(x=x, y=y, width=width, height=height):
             return x, y, x + width, y + height
-        case Words(x=x, y=y, size=size):
+        case Text(x=x, y=y, size=size):
             width = text_width(shape.text, size, bold=shape.bold)
             left = x - {"start": 0.0, "middle": 0.5, "end": 1.0}[shape.anchor] * width
             return left, y - size, left + width, y + 0.3 * size
@@ -148,7 +148,7 @@ def _element(shape: Shape) -> str:
             )
             edge = _edge(shape.edge, shape.edge_width)
             return _titled("rect", f'{place} fill="{shape.fill}"{edge}', shape.title)
-        case Words():
+        case Text():
             look = f'font-size="{shape.size:g}" text-anchor="{shape.anchor}"'
             weight = ' font-weight="bold"' if shape.bold else ""
             place = f'x="{shape.x:.1f}" y="{shape.y:.1f}"'
@@ -169,7 +169,7 @@ def _titled(tag: str, attributes: str, title: str) -> str:
     return f"<{tag} {attributes}><title>{escape(title)}</title></{tag}>"
 
 
-def moved(shapes: list[Shape], dx: float, dy: float) -> Iterator[Shape]:
+def translate(shapes: list[Shape], dx: float, dy: float) -> Iterator[Shape]:
     """Yield the shapes translated by (`dx`, `dy`)."""
     for shape in shapes:
         if isinstance(shape, Stroke):
@@ -192,7 +192,7 @@ def png(canvas: Canvas) -> bytes:
     from matplotlib.figure import Figure
 
     width, height = canvas.size()
-    scale = pixels_a_point(width, height)
+    scale = pixels_per_point(width, height)
     figure = Figure(figsize=(width / _POINTS_PER_INCH, height / _POINTS_PER_INCH))
     FigureCanvasAgg(figure)
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
@@ -206,7 +206,7 @@ def png(canvas: Canvas) -> bytes:
     return buffer.getvalue()
 
 
-def pixels_a_point(width: float, height: float) -> float:
+def pixels_per_point(width: float, height: float) -> float:
     """Return the pixels per point of a drawing in points, bounded in side length and area."""
     longest = _MAX_SIDE / max(width, height)
     return min(_SCALE, longest, math.sqrt(_MAX_PIXELS / (width * height)))
@@ -233,7 +233,7 @@ def _artist(axes: Axes, shape: Shape) -> Artist:
             box = Rectangle((shape.x, shape.y), *sides, fc=shape.fill, ec=shape.edge)
             box.set_linewidth(shape.edge_width)
             return axes.add_patch(box)
-        case Words():
+        case Text():
             text = axes.text(
                 shape.x,
                 shape.y,

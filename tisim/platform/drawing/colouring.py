@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tisim.errors import InputError
-from tisim.platform.drawing.canvas import Area, Canvas, Disc, Shape, Stroke, Words, text_width
+from tisim.platform.drawing.canvas import Area, Canvas, Disc, Shape, Stroke, Text, text_width
 from tisim.platform.drawing.layout import HOST, SWITCH, Item
 from tisim.support.quantities import format_quantity
 
@@ -156,7 +156,7 @@ class Colouring:
         """Return the line width in points: half the width for a tenth of the bandwidth."""
         return float(max(2.4 * (bandwidth / self._most) ** 0.3, 0.4))
 
-    def rank_of_load(self, links: Integers) -> float:
+    def load_sort_key(self, links: Integers) -> float:
         """Sort key of lines: the busiest are drawn last."""
         if self._load is None or not len(links):
             return 0.0
@@ -186,7 +186,7 @@ class Colouring:
         sides = (item.width, item.height)
         shapes: list[Shape] = [Area(*corner, *sides, fill, edge, width, title)]
         if item.text and text_width(item.text, 9) <= item.width - 2:
-            shapes.append(Words(item.x, item.y + 3, item.text, 9, "middle"))
+            shapes.append(Text(item.x, item.y + 3, item.text, 9, "middle"))
         return shapes
 
     def _host(self, item: Item, host: int, inner: Integers) -> Disc:
@@ -234,7 +234,7 @@ class Colouring:
             y = self._legend_of_load(canvas, y)
         y += 2 * _LEGEND_STEP if self._drawn else _LEGEND_STEP
         for note in notes:
-            canvas.add(Words(12, y, note, 10, colour="#555555"))
+            canvas.add(Text(12, y, note, 10, colour="#555555"))
             y += _LEGEND_STEP - 3
 
     def _legend_of_bandwidths(self, canvas: Canvas, y: float) -> None:
@@ -243,23 +243,23 @@ class Colouring:
         if not listed:
             return
         text = "Bandwidth of a link:"
-        canvas.add(Words(x, y + 4, text, 10))
+        canvas.add(Text(x, y + 4, text, 10))
         x += text_width(text, 10) + 12
         more = len(listed) - _BANDWIDTHS
         for bandwidth in listed[:_BANDWIDTHS]:
             width = max(self._width(bandwidth) * self._scale, _FINEST)
             text = format_quantity(bandwidth, "B/s")
             canvas.add(Stroke(((x, y), (x + 26, y)), _LINE, width))
-            canvas.add(Words(x + 31, y + 4, text, 10))
+            canvas.add(Text(x + 31, y + 4, text, 10))
             x += 31 + text_width(text, 10) + 16
         if more > 0:
-            canvas.add(Words(x, y + 4, f"and {more} other bandwidths", 10))
+            canvas.add(Text(x, y + 4, f"and {more} other bandwidths", 10))
 
     def _legend_of_load(self, canvas: Canvas, y: float) -> float:
         assert self._load is not None
         text = f"Mean load of the {self._load.span}, % of a link's bandwidth"
         text += ", of the busiest link of a line:" if self._merged else ":"
-        canvas.add(Words(12, y + 4, text, 10))
+        canvas.add(Text(12, y + 4, text, 10))
         x, y = 12.0, y + _LEGEND_STEP
         lower = 0.0
         for place, load_class in enumerate(CLASSES):
@@ -270,7 +270,7 @@ class Colouring:
             else:
                 label = f"{lower * 100:g} to {load_class.bound * 100:g}" if lower else "below 1"
             canvas.add(Stroke(((x, y), (x + 26, y)), load_class.colour, load_class.width))
-            canvas.add(Words(x + 31, y + 4, label, 10))
+            canvas.add(Text(x + 31, y + 4, label, 10))
             x += 31 + text_width(label, 10) + 16
             lower = load_class.bound
         y += _LEGEND_STEP
@@ -283,7 +283,7 @@ class Colouring:
                 else:
                     fill = _HOST_FILL if is_used else _IDLE_FILL
                     canvas.add(Disc(x + 5, y, HOST, fill, _HOST_FILL))
-                canvas.add(Words(x + 14, y + 4, label, 10))
+                canvas.add(Text(x + 14, y + 4, label, 10))
                 x += 14 + text_width(label, 10) + 16
         return y
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tisim.platform.drawing.canvas import Area, Shape, Words
+from tisim.platform.drawing.canvas import Area, Shape, Text
 from tisim.platform.drawing.layout import HOST, SWITCH, Cable, Item, Layout
 from tisim.platform.zones.dragonfly import DragonflyCluster
 
@@ -67,7 +67,7 @@ class _Groups:
             box = Area(left, top, self._width, self._height, "#F7F7F7", "#888888", title=title)
             background.append(box)
             name = f"group {group}"
-            captions.append(Words(left + 6, top + 12, name, 10, bold=True, halo="#F7F7F7"))
+            captions.append(Text(left + 6, top + 12, name, 10, bold=True, halo="#F7F7F7"))
             for row in range(self._rows):
                 for column in range(self._columns):
                     x = left + _PAD + (column + 0.5) * self._step

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tisim.platform.drawing.canvas import Shape, Words, text_width
+from tisim.platform.drawing.canvas import Shape, Text, text_width
 from tisim.platform.drawing.layout import HOST, Cable, Item, Layout
 from tisim.platform.zones.fattree import FatTreeCluster
 
@@ -72,7 +72,7 @@ class _Levels:
         shift = max(text_width(text, 10) for _, text in self._captions) + 16
         items = [item._replace(x=item.x + shift) for item in self._items]
         captions: list[Shape] = [
-            Words(0, y + 4, text, 10, colour="#555555") for y, text in self._captions
+            Text(0, y + 4, text, 10, colour="#555555") for y, text in self._captions
         ]
         return Layout(items, self._item_of, foreground=captions, route=_cable)
 

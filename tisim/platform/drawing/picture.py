@@ -17,10 +17,10 @@ from tisim.platform.drawing.canvas import (
     Canvas,
     Shape,
     Stroke,
-    Words,
+    Text,
     bounds,
-    moved,
     text_width,
+    translate,
 )
 from tisim.platform.drawing.colouring import Colouring
 from tisim.platform.drawing.dragonfly import draw_dragonfly
@@ -47,7 +47,7 @@ _STEP = 26.0
 # Above this number of lines they become thinner, down to this fraction of their width.
 _HEAVY_LINES, _THINNEST = 24, 0.2
 _NO_LINKS = np.zeros(0, dtype=np.int64)
-_RING, _ARRANGED, _SHOWN_VERTICES, _SHOWN_LINES = 32, 64, 256, 400
+_RING, _MAX_FORCE_LAYOUT, _SHOWN_VERTICES, _SHOWN_LINES = 32, 64, 256, 400
 
 
 class _Content(NamedTuple):
@@ -70,7 +70,7 @@ def shapes_of(
     layout = content.layout
     inner = {bundle.one: bundle.links for bundle in content.bundles if bundle.one == bundle.other}
     between = [bundle for bundle in content.bundles if bundle.one != bundle.other]
-    between.sort(key=lambda bundle: colouring.rank_of_load(bundle.links))
+    between.sort(key=lambda bundle: colouring.load_sort_key(bundle.links))
     shapes = [*layout.background]
     scale = min(1.0, max((_HEAVY_LINES / max(len(between), 1)) ** 0.6, _THINNEST))
     for bundle in between:
@@ -151,7 +151,11 @@ def _table(zone: Zone, topology: Topology) -> _Content:
     """Lay out the vertices, or the first of them, with a line for each declared route."""
     shown = min(zone.size, _SHOWN_VERTICES)
     routes = zone.routes.items() if isinstance(zone, TableZone) else ()
-    places = _arranged(shown, [pair for pair, _ in routes]) if zone.size <= _ARRANGED else None
+    places = (
+        _force_layout(shown, [pair for pair, _ in routes])
+        if zone.size <= _MAX_FORCE_LAYOUT
+        else None
+    )
     if places is None and zone.size <= _RING:
         radius = max(zone.size * _STEP / math.tau, 20.0) if zone.size > 1 else 0.0
         angles = [math.tau * vertex / max(zone.size, 1) for vertex in range(shown)]
@@ -177,7 +181,7 @@ def _table(zone: Zone, topology: Topology) -> _Content:
     return _Content(layout, joined, hosts, lambda vertex: _label(zone, vertex))
 
 
-def _arranged(size: int, routes: Iterable[tuple[int, int]]) -> list[tuple[float, float]] | None:
+def _force_layout(size: int, routes: Iterable[tuple[int, int]]) -> list[tuple[float, float]] | None:
     """Place vertices at distances proportional to their hop counts (Kamada & Kawai, 1989).
 
     Return None unless the graph is connected and at least one pair lacks a route.
@@ -208,10 +212,10 @@ def _label(zone: Zone, vertex: int) -> str:
     return zone.label(vertex) if vertex < zone.size else f"switch of {zone.name}"
 
 
-def caption(zone: Zone, hosts: int) -> Words:
+def caption(zone: Zone, hosts: int) -> Text:
     """Return the caption of a zone: its name, kind and size."""
     size = f", {hosts:,} hosts" if hosts else ""
-    return Words(0, 0, f"{zone.name} ({zone.kind}{size})", bold=True)
+    return Text(0, 0, f"{zone.name} ({zone.kind}{size})", bold=True)
 
 
 _SUFFIXES = (".svg", ".png")
@@ -285,21 +289,21 @@ def _measure(platform: Platform, zone: Zone, colouring: Colouring, notes: list[s
     box = _Box(zone)
     if zone.children:
         box.children = [_measure(platform, child, colouring, notes) for child in zone.children]
-        _shelve(box)
+        _arrange_in_rows(box)
     else:
         shapes, remarks = shapes_of(zone, platform.topology, colouring)
         notes += remarks
         left, top, right, bottom = bounds(shapes)
-        box.shapes = [*moved(shapes, _PAD - left, _HEAD + 6 - top)]
+        box.shapes = [*translate(shapes, _PAD - left, _HEAD + 6 - top)]
         box.width, box.height = right - left + 2 * _PAD, bottom - top + _HEAD + 6 + _PAD
     wide = text_width(_caption(zone).text, bold=True) + 2 * _PAD
     if wide > box.width:
-        box.shapes = [*moved(box.shapes, (wide - box.width) / 2, 0.0)]
+        box.shapes = [*translate(box.shapes, (wide - box.width) / 2, 0.0)]
         box.width = wide
     return box
 
 
-def _shelve(box: _Box) -> None:
+def _arrange_in_rows(box: _Box) -> None:
     """Arrange the boxes of zones in rows, such that the result is about as high as wide."""
     area = sum((child.width + _GAP) * (child.height + _GAP) for child in box.children)
     limit = max(math.sqrt(area) * 1.3, max(child.width for child in box.children))
@@ -317,12 +321,12 @@ def _shelve(box: _Box) -> None:
 def _place(box: _Box, x: float, y: float) -> None:
     """Convert positions relative to a box's corner to absolute ones."""
     box.x, box.y = x, y
-    box.shapes = [*moved(box.shapes, x, y)]
+    box.shapes = [*translate(box.shapes, x, y)]
     for child in box.children:
         _place(child, x + child.x, y + child.y)
 
 
-def _caption(zone: Zone) -> Words:
+def _caption(zone: Zone) -> Text:
     if zone.children:
         return caption(zone, 0)
     return caption(zone, zone.hosts if isinstance(zone, ClusterZone) else zone.size)
@@ -332,7 +336,7 @@ def _zone(platform: Platform, box: _Box, colouring: Colouring) -> Iterator[Shape
     zone = box.zone
     fill = _FILLS[zone.depth % len(_FILLS)]
     yield Area(box.x, box.y, box.width, box.height, fill, "#888888")
-    yield from moved([_caption(zone)], box.x + _PAD, box.y + 15)
+    yield from translate([_caption(zone)], box.x + _PAD, box.y + 15)
     # Lines between zones go first: the boxes hide them where they would cross hosts.
     labels: list[Shape] = []
     if isinstance(zone, TableZone) and box.children:
@@ -368,4 +372,4 @@ def _routes(
         labels.append(
             Area(x - text_width(text, 9) / 2 - 2, y - 9, text_width(text, 9) + 4, 12, "#FFFFFF")
         )
-        labels.append(Words(x, y, text, 9, "middle"))
+        labels.append(Text(x, y, text, 9, "middle"))

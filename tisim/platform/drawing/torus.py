@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tisim.platform.drawing.canvas import Shape, Words
+from tisim.platform.drawing.canvas import Shape, Text
 from tisim.platform.drawing.layout import Cable, Item, Layout
 from tisim.platform.zones.torus import TorusCluster
 
@@ -85,7 +85,7 @@ class _Grid:
             for dimension in range(2, len(self._sizes)):
                 rest, at = divmod(rest, self._sizes[dimension])
                 where.append(f"{_letter(dimension)} = {self._places(dimension, at)}")
-            shapes.append(Words(left, top - 5, ", ".join(where), 9, colour="#555555"))
+            shapes.append(Text(left, top - 5, ", ".join(where), 9, colour="#555555"))
         return shapes
 
     def _places(self, dimension: int, at: int) -> str:

@@ -265,7 +265,7 @@ class ClusterZone(Zone, ABC):
         return ("_UP", "_DOWN")[column] if self.spec.split else ""
 
 
-def cable_words(root: Zone, links: Collection[int]) -> dict[int, str]:
+def cable_descriptions(root: Zone, links: Collection[int]) -> dict[int, str]:
     """Return the ends of cluster links: ``node-3 to switch 0 of level 1``; omit other links.
 
     Parameters
