@@ -51,7 +51,7 @@ def size_class(number: int) -> str:
     return f"{amount if most.endswith(f' {unit}') else least} to {most}"
 
 
-def order_words(accesses: AccessesDict, opens: int) -> str:
+def describe_order(accesses: AccessesDict, opens: int) -> str:
     """Return the order of accesses as a word, with the fraction of calls that follow it.
 
     The first call of each handle has no predecessor.
@@ -89,7 +89,7 @@ def access_pattern_rows(uses: Sequence[FileUseDict], most: int | None = None) ->
             f"{accesses['calls']:,}",
             format_bytes(accesses["bytes"]),
             common_size(accesses),
-            order_words(accesses, use["opens"]),
+            describe_order(accesses, use["opens"]),
             f"{accesses['aligned'] / accesses['calls']:.0%}",
         )
 
@@ -100,7 +100,7 @@ def access_pattern_summary(uses: Sequence[FileUseDict], most: int) -> list[tuple
     chosen = sorted(uses, key=_bytes_of, reverse=True)[:most]
     for use, way, accesses in directions(chosen, ("read", "written")):
         calls = count_of(accesses["calls"], "call")
-        how = f"{calls} of {common_size(accesses)}, {order_words(accesses, use['opens'])}"
+        how = f"{calls} of {common_size(accesses)}, {describe_order(accesses, use['opens'])}"
         rows.append((title_of(use), f"{format_bytes(accesses['bytes'])} {way}", how))
     return rows
 

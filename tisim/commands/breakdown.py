@@ -10,7 +10,7 @@ import click
 from tisim.analysis.file_tables import access_pattern_rows, server_rows, wait_rows
 from tisim.analysis.timeline.causes import NOT_SUMMED
 from tisim.analysis.timeline.columns import STATES
-from tisim.analysis.timeline.outliers import describe_location, paths_of, ranges
+from tisim.analysis.timeline.outliers import describe_location, format_ranks, paths_of
 from tisim.commands import print_table
 from tisim.support.tables import quantity_column, time_column
 
@@ -127,7 +127,7 @@ def _slow_ranks(result: Result) -> Iterator[Row]:
     found = result.require_event_log().slow_ranks
     yield ("host", "ranks", "of the median")
     for slow in found[:_ROWS]:
-        yield (slow.host, ranges(slow.ranks), f"{slow.ratio:.2f} times")
+        yield (slow.host, format_ranks(slow.ranks), f"{slow.ratio:.2f} times")
     if len(found) > _ROWS:
         yield (f"and {len(found) - _ROWS:,} more", "", "")
 

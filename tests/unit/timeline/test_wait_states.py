@@ -10,7 +10,7 @@ import pytest
 import tisim
 from tests.support import ROOT, platform_file, write_ranks, write_trace
 from tests.unit.command_line import CommandLine
-from tisim.analysis.timeline.outliers import describe_location, ranges
+from tisim.analysis.timeline.outliers import describe_location, format_ranks
 from tisim.platform import new
 from tisim.platform.deployment import Deployment
 
@@ -314,4 +314,4 @@ def test_places_in_words(tmp_path: Path) -> None:
     assert describe_location(one, paths) == "between main (a.c:1) and main (a.c:9)"
     assert describe_location(one, {(2, 25): "main (a.c:9)"}) == "before main (a.c:9)"
     assert describe_location(one, {(2, 24): "work (a.c:5)"}) == "at work (a.c:5)"
-    assert ranges([1, 2, 3, 7, 9, 10]) == "1 to 3, 7, 9 to 10"
+    assert format_ranks([1, 2, 3, 7, 9, 10]) == "1 to 3, 7, 9 to 10"

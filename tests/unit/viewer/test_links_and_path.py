@@ -269,7 +269,7 @@ def test_all_others_wait_because_of_it(late: Late) -> None:
     details = late.causes.details(LATE, (row.start + row.end) / 2)
     waiting = details["waiting"]
     assert sorted(state["rank"] for state in waiting) == [r for r in range(RANKS) if r != LATE]
-    seconds, ranks = late.result.require_event_log().wait_causes.sum_of(int(row.Index))
+    seconds, ranks = late.result.require_event_log().wait_causes.total_wait_caused(int(row.Index))
     assert ranks == RANKS - 1 and seconds > 0.8 * DELAY * ranks
     assert sum(state["seconds"] for state in waiting) == pytest.approx(seconds, rel=1e-12)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tisim.analysis.pictures.colours import MEANINGS
 from tisim.analysis.timeline.causes import NOT_SUMMED
 from tisim.analysis.timeline.columns import WAITS
-from tisim.analysis.timeline.outliers import describe_location, paths_of, ranges
+from tisim.analysis.timeline.outliers import describe_location, format_ranks, paths_of
 from tisim.support.quantities import format_time
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def findings(
     """Yield sentences about a run; `trace` is the file with the call sites, if known."""
     whole = (0.0, log.run.end, 0, log.run.ranks - 1)
     spent = log.breakdown.by_rank.sum()
-    yield Finding(shares_in_words(spent / (float(spent.sum()) or 1.0)), whole, "statistics")
+    yield Finding(describe_shares(spent / (float(spent.sum()) or 1.0)), whole, "statistics")
     yield from _of_outlier(log, trace)
     yield from _of_slow_host(log)
     yield from _of_waits(log, spent, whole)
@@ -116,7 +116,7 @@ def _of_slow_host(log: EventLog) -> Iterator[Finding]:
         one = len(slow.ranks) == 1
         yield Finding(
             f"**Host {slow.host} is slow**: {'rank' if one else 'ranks'} "
-            f"{ranges(slow.ranks[:NAMED])}{more} {'computes' if one else 'compute'} "
+            f"{format_ranks(slow.ranks[:NAMED])}{more} {'computes' if one else 'compute'} "
             f"{slow.ratio:.2f} times as long as the median rank.",
             _around(log, 0.0, log.run.end, *slow.ranks),
             "ranks",
@@ -147,7 +147,7 @@ def _of_waits(log: EventLog, spent: pd.Series[float], whole: _Window) -> Iterato
         yield Finding(NOT_SUMMED, whole, "statistics")
 
 
-def shares_in_words(shares: Mapping[str, float]) -> str:
+def describe_shares(shares: Mapping[str, float]) -> str:
     """Return the shares of all ranks' time by state, as a sentence."""
     waiting = sum(shares.get(state, 0.0) for state in WAITS)
     return (

@@ -206,12 +206,12 @@ class WaitCauses:
         ]
         return sorted(causes, key=lambda cause: (-cause.seconds, cause.rank))
 
-    def sum_of(self, row: int) -> tuple[float, int]:
+    def total_wait_caused(self, row: int) -> tuple[float, int]:
         """Return the seconds that others wait because of a state, and the number of ranks."""
         waits = self._sums[0][row]
         return float(waits["seconds"]), int(waits["ranks"])
 
-    def due_to(self, row: int) -> list[tuple[int, float, int]]:
+    def waiting_ranks(self, row: int) -> list[tuple[int, float, int]]:
         """Return the ranks that wait because of a state, the longest wait first.
 
         For each rank its number, the seconds, and the row of its wait that the state explains most.

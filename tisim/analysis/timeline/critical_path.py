@@ -222,7 +222,7 @@ class CriticalPath:
         """The share of the time by kind (`tisim.analysis.timeline.time_kinds`)."""
         from tisim.analysis.timeline.time_kinds import shares_of_time
 
-        return shares_of_time(self._rows, self._routes.alone(self._rows))
+        return shares_of_time(self._rows, self._routes.times_on_idle_network(self._rows))
 
     @cached_property
     def _rows(self) -> NDArray[np.void]:
@@ -254,7 +254,7 @@ class CriticalPath:
             gains["moving"] += (seconds - latency)[moves].sum()
             for name in ("compute", "overhead", "I/O"):
                 gains[name] += seconds[rows["state"] == STATES.index(name)].sum()
-            self._routes.add_up(links, rows[moves], seconds[moves])
+            self._routes.add_to_links(links, rows[moves], seconds[moves])
         return acts, sends, gains, links
 
     def __repr__(self) -> str:

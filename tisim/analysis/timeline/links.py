@@ -204,7 +204,7 @@ class RouteTable:
         latency: NDArray[np.float64] = np.minimum(self._times(rows)[0], rows["end"] - rows["start"])
         return latency
 
-    def alone(self, rows: NDArray[np.void]) -> NDArray[np.float64]:
+    def times_on_idle_network(self, rows: NDArray[np.void]) -> NDArray[np.float64]:
         """Return the seconds that each transfer of a critical path would take alone."""
         latency, moving = self._times(rows)
         return latency + moving
@@ -236,7 +236,7 @@ class RouteTable:
             bounds.append(self._network.tcp_gamma / (2.0 * latency))
         return min(bounds, default=float("inf"))
 
-    def add_up(
+    def add_to_links(
         self, sums: dict[int, list[float]], rows: NDArray[np.void], seconds: NDArray[np.float64]
     ) -> None:
         """Add seconds, bytes and number of transfers to the links that they cross."""

@@ -107,7 +107,7 @@ def find_outliers(store: EventStore, end_of_run: float, causes: WaitCauses) -> l
     for at in worst.tolist():
         place = computes[at]
         row = causes.row_of(int(rank[place]), start[place], end[place])
-        waited, waiting = (0.0, 0) if row is None else causes.sum_of(row)
+        waited, waiting = (0.0, 0) if row is None else causes.total_wait_caused(row)
         outliers.append(
             Outlier(
                 int(rank[place]),
@@ -168,18 +168,20 @@ def describe_location(outlier: Outlier, paths: Mapping[tuple[int, int], str]) ->
     own = paths.get((outlier.rank, outlier.line))
     if own is not None:
         return f"at {own}"
-    found = between(*(paths.get((outlier.rank, line)) for line in (outlier.before, outlier.after)))
+    found = describe_between(
+        *(paths.get((outlier.rank, line)) for line in (outlier.before, outlier.after))
+    )
     return found or f"line {outlier.line} of the rank's trace"
 
 
-def between(before: str | None, after: str | None) -> str | None:
+def describe_between(before: str | None, after: str | None) -> str | None:
     """Return the position of a computation from the call paths before and after it."""
     if before is None or after is None:
         return f"behind {before}" if before else f"before {after}" if after else None
     return f"between {before} and {after}"
 
 
-def ranges(ranks: Sequence[int]) -> str:
+def format_ranks(ranks: Sequence[int]) -> str:
     """Return ranks as text: ``3, 7 to 9``."""
     parts: list[list[int]] = []
     for rank in ranks:

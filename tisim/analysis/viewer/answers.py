@@ -99,7 +99,7 @@ class _TwoRunAnswers:
         self._runs = first, second
         self._orders = orders
         self._alignment = Alignment(first, second)
-        self.questions: Mapping[str, Callable[[Mapping[str, str]], Row]] = {
+        self.handlers: Mapping[str, Callable[[Mapping[str, str]], Row]] = {
             "match": self._match,
             "delays": self._delays,
             "differences": self._differences,
@@ -188,7 +188,7 @@ class Answers:
         # Both runs use the order of ranks of the first.
         orders = RankOrders(runs[0], RunNetwork(runs[0]))
         self._of = {name: _RunAnswers(run, orders) for name, run in zip("ab", runs, strict=False)}
-        self._of_both = _TwoRunAnswers(runs[0], runs[1], orders).questions if len(runs) == 2 else {}
+        self._of_both = _TwoRunAnswers(runs[0], runs[1], orders).handlers if len(runs) == 2 else {}
         # Requests arrive on several threads. Queries that are slow the first time wait for each
         # other; pictures and sums do not wait for them.
         self._lock = threading.Lock()
@@ -202,11 +202,11 @@ class Answers:
         of = query.get("of", "a")
         if of not in self._of:
             raise InputError(f"there is no run {of[:40]!r}")
-        question = self._of_both.get(name) or self._of[of].questions.get(name)
-        if question is None:
+        handler = self._of_both.get(name) or self._of[of].handlers.get(name)
+        if handler is None:
             return None
         with self._lock if name in _LONG else nullcontext(), self._of[of].run.reading():
-            answer = question(query)
+            answer = handler(query)
         if name == "run" and isinstance(answer, dict):
             answer["runs"] = len(self._of)
         return answer if isinstance(answer, bytes) else json.dumps(answer).encode()
@@ -224,7 +224,7 @@ class _RunAnswers:
         self._colours = StateColours(run, sites)
         call_paths, path = CallPathView(run, sites), RunPath(run, self._causes)
         found = RunFindings(run, self._network, self._causes)
-        self.questions: Mapping[str, Callable[[Mapping[str, str]], Row | bytes]] = {
+        self.handlers: Mapping[str, Callable[[Mapping[str, str]], Row | bytes]] = {
             "run": self._run,
             "tile": self._tile,
             "statistics": self._statistics,

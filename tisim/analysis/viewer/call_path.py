@@ -116,7 +116,7 @@ class CallPathView:
     def _calls(self, window: Window, rank: int) -> Block:
         """Return the actions of a rank in a window; only the longest if there are many."""
         table = self._run.actions
-        parts = [table.none()]
+        parts = [table.empty()]
         for block in table.overlapping(window.begin, window.end):
             cut = table.read(block).of_rank(rank)
             start, end = cut.reals("start"), cut.reals("end")
@@ -158,7 +158,7 @@ class CallPathView:
         """Return the messages of a rank within collectives, the longest of many, in rows."""
         table = self._run.messages
         blocks = table.overlapping(window.begin, window.end, "started", "arrived")
-        parts = [table.none()]
+        parts = [table.empty()]
         for block in blocks if len(blocks) <= _MAX_BLOCKS else ():
             rows = table.read(block)
             ends = (rows.numbers("source"), rows.numbers("destination"))

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     Row = dict[str, object]
 
 
-class WholeNames(dict[str, str]):
+class FullNames(dict[str, str]):
     """The full names of functions shown with short names in call paths."""
 
-    def short(self, path: str) -> str:
+    def shorten(self, path: str) -> str:
         """Return a call path with short names and record the full ones."""
         short = short_path(path)
         for name, whole in zip(short.split(BETWEEN), path.split(BETWEEN), strict=True):
@@ -47,7 +47,7 @@ class SampledPaths:
         self._trace = trace
         self._calls: dict[int, Mapping[int, int]] = {}
         self._ranks: dict[int, Mapping[int, Shares]] = {}
-        self.whole = WholeNames()
+        self.full_names = FullNames()
 
     @property
     def are_known(self) -> bool:
@@ -115,7 +115,7 @@ class SampledPaths:
             return {}
         paths = {node: self._samples.path(node) for node in self._samples.totals()}
         names = names_of_paths(self._trace, {*paths.values()})
-        return {node: self.whole.short(names[path]) for node, path in paths.items()}
+        return {node: self.full_names.shorten(names[path]) for node, path in paths.items()}
 
 
 # Maximum number of lines with call sites cached, over all ranks.
@@ -152,7 +152,7 @@ class Sites:
     def __init__(self, run: RunFile) -> None:
         self._run = run
         self.names: list[str] = []
-        self.whole = WholeNames()
+        self.full_names = FullNames()
         self._places: dict[str, int] = {}
         self._ranks: OrderedDict[int, RankSites] = OrderedDict()
         self._size = 0
@@ -207,7 +207,7 @@ class Sites:
             new = {path for path in raw if path not in self._places}
             for path, name in names_of_paths(self._trace, new).items():
                 self._places[path] = len(self.names)
-                self.names.append(self.whole.short(name))
+                self.names.append(self.full_names.shorten(name))
         places = [self._places[path] for path in raw]
         return RankSites(np.array(lines, np.int64), np.array(places, np.int32))
 
@@ -282,7 +282,7 @@ def site_sums(window: Window, sites: Sites) -> Row:
     info = window.run.info
     longest_first = sorted(sums.items(), key=lambda item: -item[1][0])[:_MAX_ROWS]
     shown = {name for (path, _, _), _ in longest_first for name in path.split(BETWEEN)}
-    known = {**sites.whole, **({} if sites.sampled is None else sites.sampled.whole)}
+    known = {**sites.full_names, **({} if sites.sampled is None else sites.sampled.full_names)}
     return {
         "known": True,
         "whole": {name: known[name] for name in shown & known.keys()},

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tisim.analysis.timeline.causes import MIN_ORIGIN_SHARE, Cause, WaitCauses
 from tisim.analysis.timeline.columns import BETWEEN_CALLS
-from tisim.analysis.timeline.outliers import between
+from tisim.analysis.timeline.outliers import describe_between
 from tisim.analysis.timeline.run_file import RunFile, Window
 from tisim.analysis.timeline.run_file.reader import Block, rows_in_order
 from tisim.analysis.viewer.call_path import functions_of
@@ -58,7 +58,7 @@ class Causes:
             "call": None if call is None else self._call(call),
             "message": self._message_of(state, call),
             "messages": [] if call is None else self._messages_in(call),
-            **self._due_to(state),
+            **self._explain_wait(state),
             "waiting": self._waiting_for(state),
             "sampled": self._sampled(rank, line),
             "order": self._order(rank, line),
@@ -122,7 +122,9 @@ class Causes:
             self._line_before(rank, float(state.reals("start")[0])),
             self._line_after(rank, float(state.reals("end")[0])),
         )
-        return between(*(None if line < 0 else self.sites.path(rank, line) for line in lines))
+        return describe_between(
+            *(None if line < 0 else self.sites.path(rank, line) for line in lines)
+        )
 
     def _line_before(self, rank: int, time: float) -> int:
         """Return the line of the last action of a rank that has ended by then; -1 if none."""
@@ -185,7 +187,7 @@ class Causes:
         rank = int(call.numbers("rank")[0])
         start, end = float(call.reals("start")[0]), float(call.reals("end")[0])
         table = self._run.messages
-        parts = [table.none()]
+        parts = [table.empty()]
         for side, time in (("source", "posted"), ("destination", "received")):
             blocks = table.overlapping(start, end, time, time)
             for block in blocks if len(blocks) <= _MAX_BLOCKS else ():
@@ -214,9 +216,9 @@ class Causes:
                 self._waits = blocks, WaitCauses(rows, self._run.ranks)
         return self._waits[1]
 
-    def _due_to(self, state: Block) -> Row:
+    def _explain_wait(self, state: Block) -> Row:
         """Return the causes of a wait, and the chain of ranks to the largest of them."""
-        found = self._found(state) if int(state.numbers("cause")[0]) >= 0 else None
+        found = self._find(state) if int(state.numbers("cause")[0]) >= 0 else None
         if found is None:
             return {"chain": [], "causes": []}
         waits, row = found
@@ -227,12 +229,16 @@ class Causes:
             shown.append(Cause(-1, "others", seconds, share, sum(x.parts for x in rest), -1, 0.0))
         return {
             "chain": [
-                {**self._words(waits, step.row), "explains": step.seconds, "share": step.share}
+                {
+                    **self._named_state(waits, step.row),
+                    "explains": step.seconds,
+                    "share": step.share,
+                }
                 for step in waits.chain(row, causes)
             ],
             "causes": [
                 {
-                    **(self._words(waits, cause.row) if cause.row >= 0 else {}),
+                    **(self._named_state(waits, cause.row) if cause.row >= 0 else {}),
                     "rank": cause.rank,
                     "state": cause.state,
                     "explains": cause.seconds,
@@ -244,7 +250,7 @@ class Causes:
             ],
         }
 
-    def _words(self, waits: WaitCauses, row: int) -> Row:
+    def _named_state(self, waits: WaitCauses, row: int) -> Row:
         """Return a state with names."""
         state, info = waits.rows[row], self._run.info
         words: Row = {
@@ -259,18 +265,18 @@ class Causes:
         """Return the ranks that wait because of a state; None if the run has too many states."""
         if self._run.states.rows > MAX_STATES:
             return None
-        found = self._found(state)
+        found = self._find(state)
         if found is None:
             return []
         waits, row = found
         if not waits.are_summed:
             return None
         return [
-            {**self._words(waits, wait), "seconds": seconds}
-            for _, seconds, wait in waits.due_to(row)
+            {**self._named_state(waits, wait), "seconds": seconds}
+            for _, seconds, wait in waits.waiting_ranks(row)
         ]
 
-    def _found(self, state: Block) -> tuple[WaitCauses, int] | None:
+    def _find(self, state: Block) -> tuple[WaitCauses, int] | None:
         """Return the wait causes up to a state, and its row in them; None if unknown."""
         end = float(state.reals("end")[0])
         waits = self.waits_until(end)
@@ -290,7 +296,7 @@ class Causes:
         blocks = table.overlapping(window.begin, window.end, "posted", "arrived")
         if len(blocks) > _MAX_BLOCKS:
             return {"messages": [], "all": None}
-        parts = [table.none()]
+        parts = [table.empty()]
         for block in blocks:
             rows = table.read(block)
             inside = (rows.reals("arrived") >= window.begin) & (rows.reals("posted") <= window.end)

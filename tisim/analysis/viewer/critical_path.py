@@ -65,7 +65,7 @@ class RunPath:
         of_rank = np.bincount(rows["source"], weights=seconds, minlength=self._run.ranks)
         busiest = np.argsort(-of_rank, kind="stable")[:_MAX_ROWS]
         busiest = busiest[of_rank[busiest] > 0]
-        drawn = rows[_seen(rows, seconds, window)]
+        drawn = rows[_select_drawn(rows, seconds, window)]
         return {
             "unknown": None,
             "seconds": float(seconds.sum()),
@@ -97,7 +97,9 @@ class RunPath:
         return causes.path(int(last.min()) if len(last) else 0, self._run.end)[::-1]
 
 
-def _seen(rows: NDArray[np.void], seconds: NDArray[np.float64], window: Window) -> NDArray[np.intp]:
+def _select_drawn(
+    rows: NDArray[np.void], seconds: NDArray[np.float64], window: Window
+) -> NDArray[np.intp]:
     """Return the parts to draw: all, or the longest one in each column of time."""
     if len(rows) <= _MAX_DRAWN:
         return np.arange(len(rows))

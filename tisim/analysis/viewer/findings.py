@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tisim.analysis.report.findings import BusiestLink, Finding, findings, shares_in_words
+from tisim.analysis.report.findings import BusiestLink, Finding, describe_shares, findings
 from tisim.analysis.timeline.causes import WaitCauses
 from tisim.analysis.timeline.event_log import EventLog
 from tisim.analysis.timeline.event_store import EventStore
@@ -90,7 +90,7 @@ class RunFindings:
             return [Finding(text, whole) for text in sentences]
         if run.states.rows + run.actions.rows > _MAX_RECORDS:
             whole = (0.0, run.end, 0, run.ranks - 1)
-            sentences = [shares_in_words(self._shares()), _TOO_MANY]
+            sentences = [describe_shares(self._shares()), _TOO_MANY]
             return [Finding(text, whole, "statistics") for text in sentences]
         is_known = self._network.unknown is None
         has_path = is_known and run.path_states is not None

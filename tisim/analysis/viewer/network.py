@@ -76,7 +76,7 @@ class RunNetwork:
         return RouteTable(self.settings, self.hosts.tolist())
 
     @cached_property
-    def _words(self) -> dict[int, str]:
+    def _descriptions(self) -> dict[int, str]:
         words = link_descriptions(self.settings, self.hosts.tolist())
         every = range(len(self.settings.platform.links))
         words = cable_descriptions(self.settings.platform.root, every) | words
@@ -168,7 +168,7 @@ class RunNetwork:
             rows.append(
                 {
                     "link": self.settings.routes.link_name(link),
-                    "words": self._words.get(link, ""),
+                    "words": self._descriptions.get(link, ""),
                     "bandwidth": bandwidth,
                     "share": moved / room if room else 0.0,
                     "load": None if carried is None or not room else carried[0] / room,
@@ -186,7 +186,7 @@ class RunNetwork:
         rows: dict[int, Row] = {
             link: {
                 "link": routes.link_name(link),
-                "words": self._words.get(link, ""),
+                "words": self._descriptions.get(link, ""),
                 "bandwidth": float(routes.link_bandwidth[link]),
                 "bytes": volume,
                 "load": volume / (float(routes.link_bandwidth[link]) * (end - begin)),
@@ -208,7 +208,7 @@ class RunNetwork:
         cables = cable_descriptions(self.settings.platform.root, every)
         found: dict[str, list[int]] = defaultdict(list)
         for link in every:
-            found[_level_of(cables.get(link), self._words.get(link, ""))].append(link)
+            found[_level_of(cables.get(link), self._descriptions.get(link, ""))].append(link)
         return found
 
     def _level_rows(self, loaded: dict[int, Row]) -> list[Row]:

@@ -60,10 +60,10 @@ class RankOrders:
     def order(self, name: str) -> RankOrder:
         """Return an order by name; raise an `InputError` if it is unknown or too expensive."""
         if name not in self._known:
-            self._known[name] = self._made(name)
+            self._known[name] = self._compute_order(name)
         return self._known[name]
 
-    def _made(self, name: str) -> RankOrder:
+    def _compute_order(self, name: str) -> RankOrder:
         info = self._run.info
         by, _, what = name.partition(":")
         if name == "rank":

@@ -53,7 +53,7 @@ class Search:
     def found(self, window: Window, most: int) -> dict[str, object]:
         """Return up to `most` states of a window that satisfy the conditions, the longest first."""
         table = self._run.states
-        best = table.none()
+        best = table.empty()
         matches, seconds = 0, 0.0
         for block in table.overlapping(window.begin, window.end):
             rows = window.rows_of(table.read(block))

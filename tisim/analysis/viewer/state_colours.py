@@ -95,7 +95,7 @@ class StateColours:
 
         def of(rows: Block) -> NDArray[np.int32]:
             rank = rows.numbers("rank")
-            found = _looked_up(places, peers, rank << 32 | rows.numbers("line"))
+            found = _lookup(places, peers, rank << 32 | rows.numbers("line"))
             for name in ("cause", "peer"):
                 own = rows.numbers(name)
                 found = np.where(own >= 0, own, found)
@@ -144,7 +144,7 @@ class StateColours:
             return found.astype(np.int32)
 
         made = [ColourClass("no wait", _NONE), ColourClass("for others", _OTHER)]
-        colours = _spread([rank % len(_PALETTE) for rank in chosen])
+        colours = _assign_colours([rank % len(_PALETTE) for rank in chosen])
         made += [ColourClass(f"for rank {rank}", colours[i]) for i, rank in enumerate(chosen)]
         return made, RecordClasses(len(made), of)
 
@@ -173,7 +173,7 @@ class StateColours:
             return found
 
         made = [ColourClass("others", _OTHER)]
-        colours = _spread([sum(map(ord, known[place])) % len(_PALETTE) for place in order])
+        colours = _assign_colours([sum(map(ord, known[place])) % len(_PALETTE) for place in order])
         made += [
             ColourClass(known[place] or "no function", colours[i]) for i, place in enumerate(order)
         ]
@@ -232,7 +232,7 @@ class StateColours:
         return shared[min(depth, len(shared)) - 1] if depth else shared[-1]
 
 
-def _looked_up(
+def _lookup(
     places: NDArray[np.int64], values: NDArray[np.int64], wanted: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Return the value of each wanted key; -1 if absent."""
@@ -243,7 +243,7 @@ def _looked_up(
     return found
 
 
-def _spread(wanted: Sequence[int]) -> list[str]:
+def _assign_colours(wanted: Sequence[int]) -> list[str]:
     """Return distinct colours of the palette, the wanted ones where they are free."""
     free = dict.fromkeys(range(len(_PALETTE)))
     colours = []

@@ -281,7 +281,7 @@ def cable_descriptions(root: Zone, links: Collection[int]) -> dict[int, str]:
     words: dict[int, str] = {}
     for zone in root.walk():
         if isinstance(zone, ClusterZone):
-            words |= _words_of(zone, wanted)
+            words |= _descriptions_of(zone, wanted)
     return words
 
 
@@ -299,7 +299,7 @@ def limiters_of(root: Zone, links: Collection[int]) -> set[int]:
     return {*links} & {int(link) for zone in clusters for link in zone.wiring().limiters}
 
 
-def _words_of(zone: ClusterZone, wanted: Integers) -> dict[int, str]:
+def _descriptions_of(zone: ClusterZone, wanted: Integers) -> dict[int, str]:
     import numpy as np
 
     wiring = zone.wiring()

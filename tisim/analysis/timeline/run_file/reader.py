@@ -260,7 +260,7 @@ class BlockTable:
             arrays["start"] = _complete(arrays["start"], arrays["end"])
         return arrays
 
-    def none(self) -> Block:
+    def empty(self) -> Block:
         """Return an empty block with the columns of the table."""
         import numpy as np
 

@@ -184,7 +184,7 @@ class Window:
         blocks = table.overlapping(self.begin, self.end)
         if len(blocks) > _MAX_BLOCKS:
             return None
-        parts = [table.none()]
+        parts = [table.empty()]
         size = 0
         for block in blocks:
             part = self.rows_of(table.read(block))
