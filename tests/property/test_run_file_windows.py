@@ -28,7 +28,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunFile:
     folder = tmp_path_factory.mktemp("run")
     Halo3D(ranks=300, iterations=6, noise=0.3).write(folder / "halo.tit")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(writer, "_STATES_OF_A_CELL", 1)
+        patch.setattr(writer, "_STATES_PER_CELL", 1)
         patch.setattr(writer, "_MIN_LANES", 4)
         patch.setattr(writer, "_MIN_PARTS", 16)
         tisim.replay(

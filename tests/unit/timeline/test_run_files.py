@@ -26,7 +26,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[tisim.Result, Pat
     """A replay with an event log, and its run file with as many levels as longer runs have."""
     path = tmp_path_factory.mktemp("lu") / "lu.tir"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(writer, "_STATES_OF_A_CELL", 2)
+        patch.setattr(writer, "_STATES_PER_CELL", 2)
         patch.setattr(writer, "_CELLS_AT_ONCE", 20_000)
         patch.setattr(writer, "BLOCK", 500)
         result = tisim.replay(LU, platform=GRAPHENE, event_log=True, timeline=path)

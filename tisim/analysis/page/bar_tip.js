@@ -9,10 +9,10 @@ export class BarTip {
   constructor(gantt) {
     Object.assign(this, { gantt, event: null, known: null, waiting: 0 });
     // Without an answer, the tooltip shows the content of the picture.
-    this.asker = gantt.run.asker(
+    this.query = gantt.run.createQuery(
       (answer) => {
         this.known = answer;
-        if (this.event) tip.show(this.event, this.words(answer));
+        if (this.event) tip.show(this.event, this.tipText(answer));
       },
       () => {},
     );
@@ -23,7 +23,7 @@ export class BarTip {
 
   stop() {
     clearTimeout(this.waiting);
-    this.asker.stop();
+    this.query.stop();
     this.event = null;
     tip.hide();
   }
@@ -37,12 +37,12 @@ export class BarTip {
     this.event = event;
     const { rank, time: at } = point;
     if (isOne && known && known.rank === rank && at >= known.start && at < known.end) {
-      tip.show(event, this.words(known));
+      tip.show(event, this.tipText(known));
       return;
     }
     tip.show(event, [this.title(point), ...lines].join("\n"));
     if (!isOne) return;
-    const ask = () => this.asker.ask("state", { of: gantt.of, rank, time: at });
+    const ask = () => this.query.ask("state", { of: gantt.of, rank, time: at });
     this.waiting = setTimeout(ask, PAUSE);
   }
 
@@ -55,7 +55,7 @@ export class BarTip {
     return `${gantt.view.arrangement ? "positions" : "ranks"} ${first} to ${last}, ${when}`;
   }
 
-  words({ rank, host, state, kind, start, end, site, peer, size, cause }) {
+  tipText({ rank, host, state, kind, start, end, site, peer, size, cause }) {
     const length = end - start;
     const step = Math.max(length / 100, 1e-12);
     const what = kind === state || !kind ? state : `${state} in ${kind}`;

@@ -1,10 +1,10 @@
 // The call path of one rank over time: functions, the call, and below them the messages within
 // collectives.
 
-import { inkOn, prepared, themed } from "./canvas.js";
+import { prepared, textColourOn, themed } from "./canvas.js";
 import { bytes, time } from "./format.js";
 import { LEFT } from "./gantt.js";
-import { Asker } from "./server.js";
+import { LatestQuery } from "./server.js";
 
 const ROW = 18; // pixels
 const MESSAGE = 6;
@@ -24,13 +24,13 @@ export class CallPathChart {
   // `of`: the run; its view gives the window, that of the first run the depth and the selection.
   constructor(canvas, name, slider, view, say, of = "a", main = view) {
     Object.assign(this, { canvas, name, slider, view, of, main, answer: null });
-    this.asker = new Asker((answer) => {
+    this.query = new LatestQuery((answer) => {
       this.answer = answer;
       this.draw();
     }, say);
     new ResizeObserver(() => this.draw()).observe(canvas);
     canvas.addEventListener("pointermove", (event) => {
-      canvas.title = this.words(event);
+      canvas.title = this.tipText(event);
     });
     canvas.addEventListener("pointerdown", (event) => {
       const at = this.time(event);
@@ -46,7 +46,7 @@ export class CallPathChart {
 
   request() {
     const { begin, end } = this.view;
-    this.asker.ask("depth", { of: this.of, begin, end, rank: this.rank() });
+    this.query.ask("depth", { of: this.of, begin, end, rank: this.rank() });
   }
 
   // The depths within the slider's limit.
@@ -63,7 +63,7 @@ export class CallPathChart {
   }
 
   // Text for the function or message under the mouse.
-  words(event) {
+  tipText(event) {
     const at = this.time(event);
     if (at === null || !this.answer) return "";
     const down = event.clientY - this.canvas.getBoundingClientRect().top;
@@ -145,7 +145,7 @@ export function drawSpan(context, left, right, top, name, colour = colourOf(name
   context.fillStyle = colour;
   context.fillRect(left, top, Math.max(right - left - 0.5, 0.6), ROW - 1);
   if (right - left < 24) return;
-  context.fillStyle = inkOn(colour);
+  context.fillStyle = textColourOn(colour);
   context.save();
   context.beginPath();
   context.rect(left, top, right - left - 2, ROW);

@@ -12,7 +12,7 @@ export function themed(name) {
 }
 
 // Black or white, whichever is readable on a colour such as #0170A9.
-export function inkOn(colour) {
+export function textColourOn(colour) {
   const value = Number.parseInt(colour.slice(1), 16);
   const light = 0.3 * (value >> 16) + 0.59 * ((value >> 8) & 0xff) + 0.11 * (value & 0xff);
   return light > 140 ? "#111111" : "#ffffff";

@@ -189,7 +189,7 @@ export class EmbeddedRun {
   }
 
   // Answers immediately, with the interface of the server's asynchronous queries.
-  asker(use) {
+  createQuery(use) {
     return { ask: (name, query) => use(this[name](query)), stop: () => {} }; // nothing to stop
   }
 

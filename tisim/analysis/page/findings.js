@@ -3,7 +3,7 @@
 import { element, note, title } from "./tables.js";
 
 // A sentence with ** around its emphasised parts.
-function inWords(text) {
+function withEmphasis(text) {
   return text.split("**").map((part, place) => (place % 2 ? element("b", {}, part) : part));
 }
 
@@ -18,7 +18,7 @@ export function findings({ findings: found }, { view }) {
       view.selected = point && { rank: point[0], time: point[1], of: "a" };
       view.changed("all");
     };
-    const button = element("button", { type: "button", onclick: go }, ...inWords(one.text));
+    const button = element("button", { type: "button", onclick: go }, ...withEmphasis(one.text));
     return element("li", {}, button);
   });
   return [

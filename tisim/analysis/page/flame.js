@@ -71,9 +71,9 @@ export function flameGraph(rows, whole, { run }) {
   };
   canvas.addEventListener("pointermove", (event) => {
     const box = at(event);
-    const words = ({ name, seconds }) =>
+    const describe = ({ name, seconds }) =>
       `${whole[name] ?? name}\n${time(seconds)}, ${percent(seconds / (root.seconds || 1))} of the window`;
-    tip.show(event, box ? words(box.node) : "");
+    tip.show(event, box ? describe(box.node) : "");
   });
   canvas.addEventListener("pointerleave", () => tip.hide());
   canvas.addEventListener("click", (event) => {

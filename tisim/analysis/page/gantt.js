@@ -5,10 +5,10 @@ import {
   drawArrows,
   drawPathLine,
   drawTimes,
-  inkOn,
   pixel,
   prepared,
   sizeOf,
+  textColourOn,
   themed,
   tip,
 } from "./canvas.js";
@@ -41,9 +41,9 @@ export class Gantt {
     this.path = null; // the critical path of the window
     this.record = null; // the selected state
     this.frame = null; // frame of a window being selected
-    this.tiles = run.asker((tile) => this.useTile(tile), say);
-    this.arrows = run.asker((answer) => this.useMessages(answer), say);
-    this.paths = run.asker((answer) => {
+    this.tiles = run.createQuery((tile) => this.useTile(tile), say);
+    this.arrows = run.createQuery((answer) => this.useMessages(answer), say);
+    this.paths = run.createQuery((answer) => {
       if (answer.unknown) say(new Error(answer.unknown));
       this.path = answer.drawn ?? null;
       this.notes.path = answer.note;
@@ -191,7 +191,7 @@ export class Gantt {
     context.fillStyle = themed("--empty");
     context.fillRect(left, top, width, height);
     this.drawImage(context);
-    if (this.path) this.brighten(context);
+    if (this.path) this.dimOutsidePath(context);
     this.nameBars(context);
     this.drawMessages(context);
     if (this.path) this.drawPath(context, width);
@@ -248,7 +248,7 @@ export class Gantt {
       const begin = Math.max(this.x(tile.begin) + from * columnWidth, left);
       const end = Math.min(this.x(tile.begin) + to * columnWidth, left + width);
       if (context.measureText(name).width + 8 > end - begin) continue;
-      context.fillStyle = this.path ? themed("--ink") : inkOn(colour);
+      context.fillStyle = this.path ? themed("--ink") : textColourOn(colour);
       const y = this.y(tile.first + (lane + 0.5) * scale);
       // Above the critical path, which runs through the middle.
       const beside = this.path && laneHeight >= 3 * NAMED.height ? NAMED.height : 0;
@@ -292,7 +292,7 @@ export class Gantt {
   }
 
   // Dims everything outside the critical path.
-  brighten(context) {
+  dimOutsidePath(context) {
     const { left, top, width, height } = this.area;
     context.save();
     context.globalAlpha = DIMMED;

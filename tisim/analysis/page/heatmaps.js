@@ -18,9 +18,9 @@ function showRamp(id, low, high) {
   document.getElementById(id).replaceChildren(low, strip, high);
 }
 
-// Shows `words(event)` next to the mouse; "" hides them.
-function describe(canvas, words) {
-  canvas.addEventListener("pointermove", (event) => tip.show(event, words(event)));
+// Shows `tipText(event)` next to the mouse; "" hides them.
+function showTips(canvas, tipText) {
+  canvas.addEventListener("pointermove", (event) => tip.show(event, tipText(event)));
   canvas.addEventListener("pointerleave", () => tip.hide());
 }
 
@@ -30,7 +30,7 @@ export class Matrix {
     Object.assign(this, { canvas, lanes, values: { bytes: sent, messages }, unit: "bytes" });
     Object.assign(this, { left: 90, top: 36 });
     this.cell = Math.max(4, Math.min(40, Math.floor(560 / lanes.count)));
-    describe(canvas, (event) => this.words(event));
+    showTips(canvas, (event) => this.tipText(event));
   }
 
   // `unit`: "bytes" or "messages".
@@ -86,7 +86,7 @@ export class Matrix {
     context.fillText("from", 4, top + 8);
   }
 
-  words(event) {
+  tipText(event) {
     const { count, labels, size } = this.lanes;
     const column = Math.floor((event.offsetX - this.left) / this.cell);
     const row = Math.floor((event.offsetY - this.top) / this.cell);
@@ -100,7 +100,7 @@ export class Matrix {
 export class LinkChart {
   constructor(canvas, page) {
     Object.assign(this, { canvas, end: page.end, ...page.links });
-    describe(canvas, (event) => this.words(event));
+    showTips(canvas, (event) => this.tipText(event));
   }
 
   request() {
@@ -131,7 +131,7 @@ export class LinkChart {
     context.fillText(name, this.left - 7, top + ROW / 2, this.left - 8);
   }
 
-  words(event) {
+  tipText(event) {
     const link = Math.floor(event.offsetY / ROW);
     const time = ((event.offsetX - this.left) / this.plot) * this.end;
     if (link < 0 || link >= this.names.length || time < 0 || time > this.end) return "";

@@ -1,6 +1,6 @@
 // Short names of links for tables: the ends of a link, with its own name as the tooltip.
 
-import { words } from "./tables.js";
+import { texts } from "./tables.js";
 
 // "switch 4 of level 1" is L1.4, "blade 1 of chassis 2 in group 3" is g3.c2.b1.
 function short(text) {
@@ -12,7 +12,7 @@ function short(text) {
     .replace(/ and /, " \u2194 ");
 }
 
-export const linkColumn = words("link", (row) => row.words || row.link, {
+export const linkColumn = texts("link", (row) => row.words || row.link, {
   text: short,
   title: (row) => (row.words ? `${row.link}: ${row.words}` : row.link),
 });

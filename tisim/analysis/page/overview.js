@@ -10,7 +10,7 @@ export class Overview {
   // `height`: used if the page's style sets none; `isFramed`: whether the window has a frame.
   constructor(canvas, view, run, { say, height = null, isFramed = false } = {}) {
     Object.assign(this, { canvas, view, run, height, isFramed, tile: null });
-    this.tiles = run.asker((tile) => {
+    this.tiles = run.createQuery((tile) => {
       this.tile = tile;
       this.draw();
     }, say);

@@ -6,8 +6,8 @@ import { bytes, instant, percent, time, whole } from "./format.js";
 import { histograms } from "./histograms.js";
 import { links } from "./links.js";
 import { Selection } from "./selected.js";
-import { Asker } from "./server.js";
-import { counts, element, instants, note, numbers, table, times, title, words } from "./tables.js";
+import { LatestQuery } from "./server.js";
+import { counts, element, instants, note, numbers, table, texts, times, title } from "./tables.js";
 
 // Maximum number of rows in the table of ranks; with more ranks, rows are groups.
 const MAX_RANKS = 2048;
@@ -38,7 +38,7 @@ export class Panels {
     const { view, run } = chart;
     Object.assign(this, { box, tabs, view, run, say, second });
     this.selection = new Selection(box, chart, second);
-    this.asker = new Asker(
+    this.query = new LatestQuery(
       (answer) => this.show(answer),
       (error) => {
         box.replaceChildren(note(error.message)); // the previous content answered another query
@@ -56,13 +56,13 @@ export class Panels {
     this.shown = tab;
     for (const one of this.tabs) one.setAttribute("aria-selected", String(one.dataset.tab === tab));
     this.selection.update(what);
-    this.asker.stop();
+    this.query.stop();
     if (tab === "selected") return;
     if (tab === "bookmarks") box.replaceChildren(...bookmarks(view));
     else if (tab === "found" && !view.query) box.replaceChildren(note(SEARCH));
     else if (tab in TABS && (tab !== "differences" || this.second)) {
       if (tab === "differences") await this.second.delays.known;
-      if (tab === view.tab) this.asker.ask(...TABS[tab].ask(view));
+      if (tab === view.tab) this.query.ask(...TABS[tab].ask(view));
     }
   }
 
@@ -71,8 +71,8 @@ export class Panels {
     const parts = unknown ? [note(unknown)] : TABS[this.view.tab].show(answer, this);
     if (prepared) {
       const step = (prepared.end - prepared.begin) / 1000;
-      const words = (at) => instant(at, step, prepared.end);
-      const span = `${words(prepared.begin)} to ${words(prepared.end)}`;
+      const when = (at) => instant(at, step, prepared.end);
+      const span = `${when(prepared.begin)} to ${when(prepared.end)}`;
       parts.unshift(note(`Prepared for ${span}, all ranks.`));
     }
     this.box.replaceChildren(...parts);
@@ -85,12 +85,12 @@ export class Panels {
   }
 
   select(rank, at) {
-    this.view.select({ rank, time: at }, { bring: true });
+    this.view.select({ rank, time: at }, { moveIntoView: true });
   }
 }
 
-const CALL = words("call", "kind", { narrow: true });
-const STATE = words("state", "state", { narrow: true });
+const CALL = texts("call", "kind", { narrow: true });
+const STATE = texts("state", "state", { narrow: true });
 const SUM = times("sum", "seconds");
 
 function statistics({ keys, seconds }, panels) {
@@ -144,7 +144,7 @@ function ranks(answer, { view, run }) {
   const look = { text: (name) => name.split(".")[0], title: host, narrow: true };
   const columns = [
     numbers("rank", "first", nameOf),
-    ...(areGroups ? [] : [words("host", host, look)]),
+    ...(areGroups ? [] : [texts("host", host, look)]),
     times("compute", mean("computing")),
     times("waiting", mean("waiting")),
     times("longest", "longest"),
@@ -176,8 +176,8 @@ function sites({ known, rows, whole }, panels) {
   const inFull = (path) => path.split(" > ").map((name) => whole[name] ?? name);
   const look = { text: innermost, title: ({ path }) => (path ? inFull(path).join(" > ") : null) };
   const columns = [
-    words("innermost", (row) => row.path || "between calls", look),
-    words("call and state", ({ kind, state }) => (kind === state ? kind : `${kind}, ${state}`)),
+    texts("innermost", (row) => row.path || "between calls", look),
+    texts("call and state", ({ kind, state }) => (kind === state ? kind : `${kind}, ${state}`)),
     SUM,
     numbers("share", (row) => row.seconds / all, percent),
     counts("times", "count"),

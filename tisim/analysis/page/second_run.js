@@ -49,7 +49,7 @@ export class SecondView extends ViewerView {
 
   select(selected, options = {}) {
     this.main.select(selected && { ...selected, of: "b" });
-    if (selected && options.bring) this.bring(selected);
+    if (selected && options.moveIntoView) this.moveIntoView(selected);
   }
 }
 

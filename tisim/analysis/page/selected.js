@@ -2,8 +2,8 @@
 
 import { bytes, instant, percent, time, whole } from "./format.js";
 import { linkColumn } from "./link_names.js";
-import { Asker } from "./server.js";
-import { element, note, numbers, table, times, title, words } from "./tables.js";
+import { LatestQuery } from "./server.js";
+import { element, note, numbers, table, texts, times, title } from "./tables.js";
 
 const HINT = "Click a state in the picture: its call, its message and its cause are shown here.";
 
@@ -16,13 +16,13 @@ function list(...pairs) {
 
 const plural = (count, noun) => `${whole(count)} ${noun}${count === 1 ? "" : "s"}`;
 const rankOf = (rank) => (rank < 0 ? "" : `rank ${rank}`);
-const underWay = ({ arrived, started }) => (arrived ?? 0) - (started ?? arrived ?? 0);
+const timeInFlight = ({ arrived, started }) => (arrived ?? 0) - (started ?? arrived ?? 0);
 
 export class Selection {
   // The state may be selected in the chart of either run.
   constructor(box, chart, second) {
     Object.assign(this, { box, first: chart, second: second?.chart ?? null, view: chart.view });
-    this.asker = new Asker(
+    this.query = new LatestQuery(
       (answer) => this.show(answer),
       (error) => {
         this.forget();
@@ -35,10 +35,10 @@ export class Selection {
   update(what) {
     const { selected, tab } = this.view;
     if (selected) {
-      if (what !== "window" || !this.chart.record) this.asker.ask("record", selected);
+      if (what !== "window" || !this.chart.record) this.query.ask("record", selected);
       return;
     }
-    this.asker.stop();
+    this.query.stop();
     this.forget();
     if (tab === "selected") this.box.replaceChildren(note(HINT));
   }
@@ -57,7 +57,7 @@ export class Selection {
   }
 
   go(rank, at) {
-    this.chart.view.select({ rank, time: at }, { bring: true });
+    this.chart.view.select({ rank, time: at }, { moveIntoView: true });
   }
 
   goTo({ rank, start, end }) {
@@ -124,8 +124,8 @@ export class Selection {
       return element("li", {}, element("button", button, this.swatch(step.state), text));
     });
     const columns = [
-      words("rank", ({ rank }) => (rank < 0 ? "" : String(rank))),
-      words("in", ({ state }) => state),
+      texts("rank", ({ rank }) => (rank < 0 ? "" : String(rank))),
+      texts("in", ({ state }) => state),
       times("explains", "explains"),
       numbers("share", "share", percent),
       numbers("parts", "parts", whole),
@@ -133,7 +133,7 @@ export class Selection {
     const click = (cause) => cause.start !== undefined && this.goTo(cause);
     return [
       title("What it waited for"),
-      element("p", {}, this.causeWords(causes[0])),
+      element("p", {}, this.describeCause(causes[0])),
       table(columns, causes, { sorted: 2, filter: false, click }),
       ...(steps.length ? [note("The way to the largest cause:")] : []),
       element("ol", { class: "chain" }, ...steps),
@@ -141,7 +141,7 @@ export class Selection {
   }
 
   // The largest cause as text.
-  causeWords({ rank, state, explains, share, origin }) {
+  describeCause({ rank, state, explains, share, origin }) {
     const { run } = this.chart;
     if (rank < 0) return "The two ranks met too long ago: what the wait is due to is not known.";
     const what = `rank ${rank} in ${state}, on ${run.hosts[run.hostOf[rank]]}`;
@@ -159,7 +159,7 @@ export class Selection {
       numbers("to", "destination"),
       numbers("size", "bytes", bytes),
       times("sent after", ({ posted }) => (posted ?? first) - first),
-      times("under way", underWay),
+      times("under way", timeInFlight),
     ];
     // Shows the other end at the time when it posts the message.
     const click = ({ source, destination, posted, received }) => {
@@ -183,7 +183,7 @@ export class Selection {
     }
     if (!waiting.length) return [];
     const all = waiting.reduce((sum, { seconds }) => sum + seconds, 0);
-    const columns = [numbers("rank", "rank"), times("waits", "seconds"), words("in", "state")];
+    const columns = [numbers("rank", "rank"), times("waits", "seconds"), texts("in", "state")];
     return [
       title(`Who waits because of it: ${plural(waiting.length, "rank")}, ${time(all)} in all`),
       table(columns, waiting, { sorted: 1, filter: false, click: this.goTo.bind(this), most: 50 }),
@@ -220,7 +220,7 @@ function sourceOf(path) {
 // The sampled functions of a computation; `order`: in sequence.
 function sampledParts(length, sampled, order) {
   const columns = [
-    words("call path", ([path]) => path),
+    texts("call path", ([path]) => path),
     numbers("share", ([, share]) => share, percent),
     times("time", ([, share]) => share * length),
   ];

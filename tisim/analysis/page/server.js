@@ -21,7 +21,7 @@ export async function ask(name, query = {}, { signal } = {}) {
 }
 
 // Sends queries; only the answer to the last one is used.
-export class Asker {
+export class LatestQuery {
   constructor(use, fail) {
     this.use = use;
     this.fail = fail;
@@ -50,7 +50,7 @@ export class Asker {
 // A run provided by the server: its facts, its colours, and the source of its pictures.
 export async function serverRun(of) {
   const run = await ask("run", { of });
-  run.asker = (use, fail) => new Asker(use, fail);
+  run.createQuery = (use, fail) => new LatestQuery(use, fail);
   run.least = () => run.end * 1e-12;
   return run;
 }

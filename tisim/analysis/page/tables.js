@@ -31,9 +31,9 @@ function clicked(target, action) {
 
 // Numbers sort before texts.
 function compared(a, b) {
-  const texts = [a, b].filter((value) => typeof value === "string").length;
-  if (texts === 1) return typeof a === "string" ? 1 : -1;
-  return texts ? a.localeCompare(b) : a - b;
+  const strings = [a, b].filter((value) => typeof value === "string").length;
+  if (strings === 1) return typeof a === "string" ? 1 : -1;
+  return strings ? a.localeCompare(b) : a - b;
 }
 
 const inOrder = (keyed, isFalling) =>
@@ -79,7 +79,7 @@ function clickable(row, go) {
 // Columns of a table: a name, the value of a row (a function, or the name of a field) and its text.
 // `more`: the `title` of a cell, or `narrow`, for a cell without line breaks.
 const getter = (value) => (typeof value === "function" ? value : (row) => row[value]);
-export const words = (name, value, more = {}) => ({
+export const texts = (name, value, more = {}) => ({
   name,
   value: getter(value),
   text: String,

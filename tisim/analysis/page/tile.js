@@ -1,6 +1,6 @@
 // A picture of a window: cells by column and lane, as sent by the server.
 
-const WHOLE = 250; // share in 255ths above which a cell counts as full
+const FULL_SHARE = 250; // share in 255ths above which a cell counts as full
 
 // After a JSON head: column and lane (16 bits each), class, share of the cell in 255ths, and
 // whether a state of the class in the cell is longer than a column (8 bits each).
@@ -49,7 +49,7 @@ export function barsOf(tile, least) {
   };
   for (let i = 0; i < tile.cells; i += 1) {
     const [column, lane, key] = [tile.column[i], tile.lane[i], tile.key[i]];
-    if (tile.share[i] < WHOLE) continue;
+    if (tile.share[i] < FULL_SHARE) continue;
     const bar = open[lane];
     if (bar && bar.key === key && bar.to === column) bar.to += 1;
     else {

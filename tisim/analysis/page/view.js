@@ -1,6 +1,6 @@
 // The window shown by a page: an interval of time and ranks, and the history of windows.
 
-const KEPT = 100; // maximum number of windows in the history
+const MAX_HISTORY = 100; // maximum number of windows in the history
 
 // Clamps a window to the run; a window that is too short grows on both sides.
 function fitted({ begin, end, first, last }, { end: whole, rows, least }) {
@@ -82,7 +82,7 @@ export class View extends EventTarget {
 
   remember(span) {
     this.past.push(span);
-    if (this.past.length > KEPT) this.past.shift();
+    if (this.past.length > MAX_HISTORY) this.past.shift();
     this.future = [];
   }
 

@@ -19,7 +19,7 @@ const CALLS = [
   ["#8A7A00", "#7A3B9A", "#4D4D4D", "#A6761D", "#1B9E77", "#B2182B"],
 ].flat();
 // Elements of the page used only with two runs.
-const OF_TWO = [
+const TWO_RUN_ELEMENTS = [
   ["delays", "name-a", "name-b", "chart-b", "tab-differences", "mode-label"],
   ["depth-name-b", "depth-chart-b"],
 ].flat();
@@ -52,7 +52,7 @@ function factsOf({ end, ranks, records }) {
 
 // The second run: its chart below the first, and its delay.
 function addSecond(run, view) {
-  for (const name of OF_TWO) $(name).hidden = false;
+  for (const name of TWO_RUN_ELEMENTS) $(name).hidden = false;
   document.body.classList.add("two");
   const own = new SecondView(run, view, say);
   const chart = new Gantt($("chart-b"), own, run, { say, of: "b" });

@@ -46,17 +46,17 @@ export class ViewerView extends View {
     this.set({ order: name, wanted: name, arrangement, ...all });
   }
 
-  select(selected, { bring = false } = {}) {
+  select(selected, { moveIntoView = false } = {}) {
     this.selected = selected && { of: "a", ...selected };
     if (selected) {
       this.tab = "selected";
-      if (bring) this.bring(selected);
+      if (moveIntoView) this.moveIntoView(selected);
     }
     this.changed("selection");
   }
 
   // Moves the window so that it contains a point.
-  bring({ rank, time }) {
+  moveIntoView({ rank, time }) {
     const { begin, end, first, last } = this;
     const position = this.positionOf(rank);
     const isOutside = position < first || position > last;

@@ -5,7 +5,7 @@ const view = Math.random().toString(36).slice(2);
 let asked = 0;
 
 // Sends queries through the widget's model; answers are bytes.
-function asker(model) {
+function connect(model) {
   const waiting = new Map();
   const take = ({ id, error }, buffers) => {
     if (!waiting.has(id)) return; // belongs to another view, or was abandoned
@@ -59,7 +59,7 @@ function addressesOf(files) {
 }
 
 async function render({ model, el }) {
-  const { ask, end } = asker(model);
+  const { ask, end } = connect(model);
   const { height, files } = JSON.parse(new TextDecoder().decode(await ask("page")));
   const { page, all } = addressesOf(files);
   const frame = document.createElement("iframe");
