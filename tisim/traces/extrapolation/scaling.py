@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tisim.analysis.report.page import facts, page_style, sealed, table
+from tisim.analysis.report.page import facts, page_style, table, with_security_policy
 from tisim.analysis.report.report import check_report
 from tisim.errors import InputError
 from tisim.platform.trust import load_basis, trust_text
@@ -394,7 +394,7 @@ img {{ width: 100%; max-width: 1000px; background: #ffffff; }}
 </body>
 </html>
 """
-    write_file(path, sealed(page))
+    write_file(path, with_security_policy(page))
 
 
 def _summary(made: Extrapolation) -> str:
