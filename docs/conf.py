@@ -1,8 +1,8 @@
-"""Sphinx's configuration of the site that `make docs` builds in ``build/docs/html``.
+"""Sphinx configuration of the site that `make docs` builds in ``build/docs/html``.
 
-The documents are Markdown that is readable on a code host as well. What is not in ``docs/`` but
-belongs to the site (the files of the repository's root, the notebooks, the list of public names)
-is written into ``docs/_generated/`` first; links between the documents are changed accordingly.
+The documents are Markdown that is also readable on a code host. Pages from outside ``docs/`` (files
+in the repository's root, notebooks, the list of public names) are first written to
+``docs/_generated/``; links between the documents are changed accordingly.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ nb_execution_timeout = 300
 suppress_warnings = ["myst.header"]  # notebooks may begin with a second-level heading
 
 autosummary_generate = True
-autodoc_typehints = "none"  # the signature has them, and numpydoc the descriptions
+autodoc_typehints = "none"  # they are in the signature, and descriptions come from numpydoc
 numpydoc_show_class_members = False
 
 templates_path = ["_templates"]
@@ -75,7 +75,7 @@ html_theme_options = {
 }
 
 # ---------------------------------------------------------------------------------------
-# What is written into docs/_generated/
+# Contents of docs/_generated/
 
 #: Page of the site -> file of the repository, both without their directories.
 FILES = {
@@ -106,14 +106,14 @@ PACKAGES = {
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file if its text is new, so that Sphinx reads it again only then."""
+    """Write a file if its text has changed; otherwise Sphinx would read it again."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists() or path.read_text() != text:
         path.write_text(text)
 
 
 def page_of(file: Path) -> Path | None:
-    """The page of the site that shows a file of the repository, if there is one."""
+    """Return the page of the site that shows a file of the repository, or None."""
     for page, name in FILES.items():
         if file in (ROOT / name, (ROOT / name).parent) and file != ROOT:
             return GENERATED / page
@@ -125,7 +125,7 @@ def page_of(file: Path) -> Path | None:
 
 
 def relinked(text: str, source: Path, target: Path) -> str:
-    """A document with its links as they must be on the site: what has no page is named only."""
+    """Adapt a document's links to the site; links to files without a page become plain text."""
 
     def link(match: re.Match[str]) -> str:
         label, name, anchor = match[1], match[2], match[3] or ""
@@ -163,7 +163,7 @@ def write_generated_pages() -> None:
     for package, title in PACKAGES.items():
         module = importlib.import_module(package)
         public = {name: getattr(module, name) for name in module.__all__ if name != "__version__"}
-        # What two packages export has its page with the first.
+        # A name exported by two packages has its page in the first.
         names = [name for name in public if id(public[name]) not in shown]
         shown |= {id(thing) for thing in public.values() if hasattr(thing, "__module__")}
         rows = "\n".join(f"   {package}.{name}" for name in names)
@@ -175,16 +175,16 @@ def write_generated_pages() -> None:
 write_generated_pages()
 
 # ---------------------------------------------------------------------------------------
-# Formulas as MathML, which browsers show without a script from elsewhere
+# Formulas as MathML, which browsers show without an external script
 
 
 def formula(node: nodes.Node, display: str) -> str:
-    """The MathML of a formula."""
+    """Return the MathML of a formula."""
     return convert(node.astext(), display=display)
 
 
 def visit_inline(translator: Any, node: nodes.Node) -> None:
-    """Write a formula in a line of text."""
+    """Write an inline formula."""
     from docutils.nodes import SkipNode
 
     translator.body.append(formula(node, "inline"))
@@ -192,7 +192,7 @@ def visit_inline(translator: Any, node: nodes.Node) -> None:
 
 
 def visit_block(translator: Any, node: nodes.Node) -> None:
-    """Write a formula in a block of its own."""
+    """Write a display formula."""
     from docutils.nodes import SkipNode
 
     translator.body.append(f'<div class="formula">{formula(node, "block")}</div>\n')
@@ -200,14 +200,14 @@ def visit_block(translator: Any, node: nodes.Node) -> None:
 
 
 def relink_source(app: Sphinx, name: str, source: list[str]) -> None:
-    """Change the links of a document of docs/ that lead out of it."""
+    """Adapt links from a document in docs/ to files outside docs/."""
     file = Path(app.env.doc2path(name))
     if file.suffix == ".md" and not file.is_relative_to(GENERATED):
         source[0] = relinked(source[0], file, file)
 
 
 def write_demo(app: Sphinx, error: Exception | None) -> None:
-    """Write the viewer of a run in which one rank is late, which the front page shows."""
+    """Write the viewer demo shown on the front page: a run with one late rank."""
     if error is not None or app.builder.format != "html":
         return
     from tisim.analysis.timeline.run_file import RunFile
@@ -225,7 +225,7 @@ def write_demo(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Tell Sphinx about the links and the formulas, and what to do in the end."""
+    """Register the handlers of links and formulas, and the demo written at the end."""
     app.connect("source-read", relink_source)
     app.connect("build-finished", write_demo)
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))

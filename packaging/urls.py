@@ -1,4 +1,4 @@
-"""Fills in [project.urls] from the address of the forge: `forge` in pyproject.toml, or $TISIM_FORGE."""
+"""Sets [project.urls] from the forge's address: `forge` in pyproject.toml, or $TISIM_FORGE."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["dynamic_metadata"]
 
 
 def dynamic_metadata(field: str, settings: Mapping[str, str]) -> dict[str, str]:
-    """What scikit-build-core asks for when it builds the package."""
+    """Provide the dynamic metadata that scikit-build-core requests during a build."""
     assert field == "urls"
     forge = os.environ.get("TISIM_FORGE", settings["forge"])
     pages = {"Repository": "", "Issues": "/issues", "Changelog": "/blob/main/CHANGELOG.md"}

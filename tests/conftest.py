@@ -1,4 +1,4 @@
-"""What all tests share: the data of the checkout, and whether SimGrid is there."""
+"""Fixtures for all tests: the checkout's data, and skips if SimGrid is not installed."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from tests.support import campaign
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# CI draws the same cases each time, so that a change is judged by what it changes; `make nightly`
-# draws others.
+# CI draws the same cases each time, so that failures are due to the change under test;
+# `make nightly` draws others.
 settings.register_profile("same cases", derandomize=bool(campaign(1, 0)))
 settings.load_profile("same cases")
 
 
 def pytest_configure() -> None:
-    """Let programs that tests start see Ctrl-C, also where the shell started pytest without it."""
+    """Let programs started by tests receive Ctrl-C, even if the shell made pytest ignore it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip the tests marked `oracle`, with the reason, where SimGrid is not installed."""
+    """Skip the tests marked `oracle`, with the reason, if SimGrid is not installed."""
     reason = simgrid_exec.missing()
     if reason is not None:
         for item in items:
@@ -39,7 +39,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def unchanged_registry() -> Iterator[None]:
-    """Fail a test that leaves the default registry changed: later tests of its worker see it."""
+    """Fail a test that leaves the default registry changed, which affects later tests."""
     registry = tisim.default_registry
     before = dict(registry.actions), dict(registry.collectives)
     with registry.restored():
@@ -51,14 +51,14 @@ def unchanged_registry() -> Iterator[None]:
 
 @pytest.fixture
 def restored_registry(unchanged_registry: None) -> Iterator[None]:
-    """The default registry, which forgets after the test what the test registered."""
+    """Undo changes to the default registry after the test."""
     with tisim.default_registry.restored():
         yield
 
 
 @pytest.fixture(scope="session", autouse=True)
 def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Keep what is compiled for MPI libraries in one place for all processes of a test run."""
+    """Share the recorders compiled for MPI libraries among all processes of a test run."""
     os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.getbasetemp().parent / "recorders")
 
 
@@ -70,9 +70,9 @@ def root() -> Path:
 
 @pytest.fixture(scope="session")
 def nas_traces(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with the class S traces unpacked, one directory a run."""
+    """A directory with the class S traces unpacked, one directory per run."""
     target = tmp_path_factory.mktemp("npb.S")
-    # Python 3.11.3 and older do not know the filter, later ones warn when there is none.
+    # Python 3.11.3 and older lack the filter, later versions warn without it.
     safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
     with tarfile.open(ROOT / "traces" / "npb.S.tar.xz") as archive:
         archive.extractall(target, **safely)

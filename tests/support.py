@@ -1,4 +1,4 @@
-"""What many tests start from: files of the checkout, traces and platforms of a few lines."""
+"""Helpers for tests: files of the checkout, small traces and platforms."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ LU = NPB / "lu.S.4"  # 4 ranks
 
 
 def campaign(here: int, nightly: int) -> int:
-    """How much a test tries: little in CI, much in `make nightly`, which sets TISIM_NIGHTLY."""
+    """Return the size of a test: `here`, or `nightly` if TISIM_NIGHTLY is set (`make nightly`)."""
     return nightly if os.environ.get("TISIM_NIGHTLY") else here
 
 
-#: What one rank does: its lines without the rank, or a text in which ``;`` parts them.
+#: The actions of one rank: its lines without the rank, or a string separated by ``;``.
 Program = str | Iterable[str]
 
 
 def rank_text(rank: int, program: Program) -> str:
-    """The lines of a rank."""
+    """Return the lines of a rank."""
     lines = program.split(";") if isinstance(program, str) else program
     return "".join(f"{rank} {line.strip()}\n" for line in lines)
 
 
 def write_trace(folder: Path, *programs: Program, name: str = "trace.txt") -> Path:
-    """Write the programs of all ranks into one file of a folder; its path."""
+    """Write the programs of all ranks to one file of a folder; return its path."""
     (folder / name).write_text("".join(map(rank_text, range(len(programs)), programs)))
     return folder / name
 
 
 def write_ranks(folder: Path, *programs: Program) -> Path:
-    """Write ``rank-0.txt`` and so on into a folder, made where it is missing; its path."""
+    """Write ``rank-0.txt`` etc. to a folder, which is created if missing; return its path."""
     folder.mkdir(exist_ok=True)
     for rank, program in enumerate(programs):
         (folder / f"rank-{rank}.txt").write_text(rank_text(rank, program))
@@ -49,13 +49,13 @@ def write_ranks(folder: Path, *programs: Program) -> Path:
 
 
 def rank_lines(folder: Path) -> list[list[str]]:
-    """The lines of each rank in a folder with ``rank-0.txt`` and so on."""
+    """Return the lines of each rank in a folder with ``rank-0.txt`` etc."""
     ranks = len([*folder.glob("rank-*.txt")])
     return [(folder / f"rank-{rank}.txt").read_text().splitlines() for rank in range(ranks)]
 
 
 def rank_calls(folder: Path) -> list[list[str]]:
-    """What each rank does between ``init`` and ``finalize``, without its number."""
+    """Return the actions of each rank between ``init`` and ``finalize``, without its number."""
     ranks = rank_lines(folder)
     for rank, lines in enumerate(ranks):
         assert (lines[0], lines[-1]) == (f"{rank} init", f"{rank} finalize")
@@ -63,22 +63,22 @@ def rank_calls(folder: Path) -> list[list[str]]:
 
 
 def open_trace(folder: Path, *programs: Program) -> tisim.Trace:
-    """The trace of these programs, which is written first."""
+    """Write a trace of these programs and open it."""
     return tisim.Trace.open(write_trace(folder, *programs))
 
 
 def platform_file(folder: Path, elements: str, name: str = "platform.xml") -> Path:
-    """Write a platform, or a deployment, of these elements; its path."""
+    """Write a platform or deployment of these elements; return its path."""
     (folder / name).write_text(f'<platform version="4.1">{elements}</platform>')
     return folder / name
 
 
 def load_platform(folder: Path, elements: str) -> tisim.Platform:
-    """The platform of these elements, which is written first."""
+    """Write a platform of these elements and load it."""
     return tisim.Platform.load(platform_file(folder, elements))
 
 
 def tisim_process(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run the command line in a process of its own."""
+    """Run the command line in a separate process."""
     command = [sys.executable, "-m", "tisim", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, **options)

@@ -1,8 +1,8 @@
 """A slow reader of packed traces, written from docs/tit.md alone.
 
-It shows that the description is enough to read a file: tests compare it with the core's reader. It
-believes what stands under a right checksum, and reads neither attributes of calls nor sections
-coded bit by bit, which nothing writes any more.
+It shows that the description suffices to read a file: tests compare it with the core's reader. It
+trusts data with a correct checksum, and reads neither attributes of calls nor sections coded bit
+by bit, which current writers do not produce.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ WORD, WORD_32 = (1 << 64) - 1, (1 << 32) - 1
 
 
 class DamagedError(InputError):
-    """The bytes of a packed trace are not what was written."""
+    """A packed trace is damaged."""
 
 
 def signed(number: int) -> int:
-    """A number modulo 2^64 as one from -2^63 to 2^63 - 1."""
+    """Convert a number modulo 2^64 to the range from -2^63 to 2^63 - 1."""
     return (number + (1 << 63) & WORD) - (1 << 63)
 
 
 def unzigzag(code: int) -> int:
-    """The number of either sign that a code stands for: 0, -1, 1, -2 and so on."""
+    """Decode a signed number from a zigzag code: 0, -1, 1, -2, ..."""
     return -(code >> 1) - 1 if code & 1 else code >> 1
 
 
 def crc32c(data: bytes) -> int:
-    """CRC-32C (Castagnoli)."""
+    """Return the CRC-32C (Castagnoli) checksum."""
     checksum = WORD_32
     for byte in data:
         checksum = checksum >> 8 ^ _CHECKSUMS[(checksum ^ byte) & 0xFF]
@@ -56,7 +56,7 @@ _CHECKSUMS = [_checksum_of(byte) for byte in range(256)]
 
 
 class ByteReader:
-    """Takes numbers and texts off the front of some bytes."""
+    """Reads numbers and strings sequentially from a byte string."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -94,26 +94,26 @@ class ByteReader:
         return self.take(self.varint())
 
     def list_of(self, item: Callable[[], T]) -> list[T]:
-        """So many items as a number before them says."""
+        """Read a list of items, preceded by its length."""
         return [item() for _ in range(self.varint())]
 
     def ascending(self) -> list[int]:
-        """Numbers that stand as the differences to those before."""
+        """Read an ascending list of numbers, stored as differences."""
         return list(accumulate(self.list_of(self.varint)))
 
 
-# Sections coded by copies.
+# Sections compressed with copies of earlier bytes.
 
 
 class Counter:
-    """How often a bit was 1: a probability in 1 / 65,536, and how often it was seen."""
+    """Adaptive probability that a bit is 1, in 1 / 65,536, and the number of observations."""
 
     def __init__(self) -> None:
         self.probability, self.seen = 32768, 0
 
 
 class BitDecoder:
-    """Takes bits and numbers from a code; each bit has a counter, which has a name."""
+    """Arithmetic decoder of bits and numbers; the name of a bit selects its counter."""
 
     def __init__(self, coded: bytes) -> None:
         self.rest = iter(coded)
@@ -140,7 +140,7 @@ class BitDecoder:
         return bit
 
     def number(self, name: str) -> int:
-        """A number from 1 on."""
+        """Decode a number that is at least 1."""
         bits = 1
         while self.bit(name, "size", bits):
             bits += 1
@@ -151,7 +151,7 @@ class BitDecoder:
 
 
 def expand_copies(coded: bytes, size: int) -> bytes:
-    """The `size` bytes that were coded."""
+    """Decompress `size` bytes."""
     decoder = BitDecoder(coded)
     data = bytearray()
     distance = after_copy = 0
@@ -171,12 +171,12 @@ def expand_copies(coded: bytes, size: int) -> bytes:
     return bytes(data)
 
 
-# The file.
+# File structure.
 
 
 @dataclass(frozen=True)
 class Section:
-    """A section as it is stored."""
+    """A section as stored in the file."""
 
     name: str
     version: int
@@ -194,7 +194,7 @@ class Section:
 
 
 def read_sections(data: bytes) -> list[Section]:
-    """The sections of a file, in order."""
+    """Return the sections of a file, in order."""
     reader = ByteReader(data)
     if reader.take(len(MAGIC)) != MAGIC or reader.fixed32() != 2:
         raise DamagedError("it does not begin as a packed trace of version 2")
@@ -221,7 +221,7 @@ NUMBER, VOLUME, NO_RANK, STEP, SILENT, PADDED, LITERAL = range(1, 8)
 
 
 def volume_text(code: int) -> str:
-    """The volume of a code as it was written."""
+    """Return the text of a volume, as originally written, from its code."""
     if code < 10**6:
         return str(code)
     if code < 10**7:
@@ -243,13 +243,13 @@ def _with_point(digits: str, decimals: int) -> str:
 
 
 class Shape:
-    """The text of a line or a name with holes."""
+    """The template of a line or name, with holes for numbers."""
 
     def __init__(self, text: bytes, rank_holes: int = 0) -> None:
         self.rank_holes = rank_holes
         self.has_rank = text[:1] != bytes([NO_RANK])
         self.is_silent = text == bytes([SILENT])
-        self.parts: list[bytes | tuple[int, int]] = []  # plain, or the mark of a hole and its width
+        self.parts: list[bytes | tuple[int, int]] = []  # text, or mark and width of a hole
         rest = iter(text)
         for mark in rest:
             if mark == PADDED:
@@ -258,11 +258,11 @@ class Shape:
                 self.parts.append((mark, 0))
             elif mark == LITERAL or mark > LITERAL:
                 self.parts.append(bytes([next(rest) if mark == LITERAL else mark]))
-        #: The marks of its holes.
+        #: The marks of the holes.
         self.holes = [part[0] for part in self.parts if isinstance(part, tuple)]
 
     def line(self, numbers: Sequence[int]) -> bytes:
-        """The text with these numbers."""
+        """Return the text with its holes filled with numbers."""
         values = iter(numbers)
         return b"".join(
             part if isinstance(part, bytes) else self._printed(next(values), *part)
@@ -276,11 +276,11 @@ class Shape:
         return (volume_text(value) if mark == VOLUME else str(value).rjust(width, "0")).encode()
 
 
-# Grammars and vectors of ranks.
+# Grammars and per-rank vectors.
 
 
 class Grammar:
-    """Rules of items: (whether it is a rule, its number, how often in a row)."""
+    """Grammar rules, each a list of items: (is it a rule, its number, repetitions)."""
 
     def __init__(self, reader: ByteReader) -> None:
         self.rules: list[list[tuple[bool, int, int]]] = [[]]
@@ -303,7 +303,7 @@ class Grammar:
                     next_terminal = max(next_terminal, (symbol >> 1) + 1)
 
     def expanded(self, rule: int = 0) -> Iterator[int]:
-        """The terminals of the sequence."""
+        """Yield the terminals that a rule expands to."""
         for is_rule, number, times in self.rules[rule]:
             for _ in range(times):
                 if is_rule:
@@ -315,7 +315,7 @@ class Grammar:
 def read_vector(
     reader: ByteReader, ranks: Sequence[int], before: Sequence[list[int]] = ()
 ) -> list[int]:
-    """The number of each of `ranks`; `before` are the vectors before it of their class."""
+    """Read a number for each of `ranks`; `before`: the preceding vectors of their class."""
     form = reader.varint()
     if form == 11:
         back, times, parts = reader.varint(), reader.varint(), reader.varint()
@@ -371,7 +371,7 @@ LEAST_STATE = 1 << 32
 
 
 class SiteModel:
-    """The bins of a site's values, by slot: (low, width, frequency, number in the bin)."""
+    """Bins of the values at a site, by slot: (low, width, frequency, number in the bin)."""
 
     def __init__(self, reader: ByteReader) -> None:
         bins = []
@@ -394,7 +394,7 @@ class SiteModel:
 
 
 def alias_slots(frequencies: list[int]) -> list[tuple[int, int]]:
-    """For each of the 4,096 slots its bin and its number among the bin's slots (Vose's method)."""
+    """Return bin and number within the bin of each of the 4,096 slots (Vose's alias method)."""
     bits = (len(frequencies) - 1).bit_length()
     count, size = 1 << bits, ALL >> bits
     left = [*frequencies, *[0] * (count - len(frequencies))]
@@ -424,7 +424,7 @@ def _scrambled(number: int) -> int:
 
 
 def drawn_value(model: SiteModel, seed: int, rank: int, site: int, call: int) -> int:
-    """A value drawn from a model: always the same for the same numbers."""
+    """Draw a value from a model; deterministic for the same arguments."""
     step = 0x9E3779B97F4A7C15
     random = _scrambled(seed + step & WORD)
     for part in (rank, site, call):
@@ -434,7 +434,7 @@ def drawn_value(model: SiteModel, seed: int, rank: int, site: int, call: int) ->
 
 
 class BlockDecoder:
-    """Takes values from a block of a column."""
+    """Decodes the values in a block of a column (ANS with four interleaved states)."""
 
     def __init__(self, block: bytes) -> None:
         sizes = [size for both in block[-2:] for size in (both & 15, both >> 4)]
@@ -444,7 +444,7 @@ class BlockDecoder:
         self.words.reverse()
 
     def take(self, bits: int) -> int:
-        """The low bits of the state that is next."""
+        """Return the low bits of the current state."""
         taken = self.states[0] & (1 << bits) - 1
         self.states[0] >>= bits
         if self.states[0] < LEAST_STATE and self.words:
@@ -461,7 +461,7 @@ class BlockDecoder:
         return low + offset & WORD
 
 
-# The tables.
+# Tables.
 
 CONSTANT, RELATIVE, EXCLUSIVE, BY_RANK, COLUMN = range(5)
 
@@ -470,29 +470,29 @@ Argument = tuple[int, int]  # mode and value
 
 @dataclass(frozen=True)
 class RankClass:
-    """Ranks that do the same."""
+    """Ranks with the same sequence of calls."""
 
     ranks: list[int]
     calls: list[int]
     grammar: Grammar
-    vectors: list[list[int]]  # of each argument by rank, in order: a number for each rank
+    vectors: list[list[int]]  # of the arguments that depend on the rank: a number per rank
     has_volumes: bool
 
 
 def read_argument(reader: ByteReader) -> Argument:
-    """The mode and the value of an argument."""
+    """Read the mode and the value of an argument."""
     code = reader.varint()
     mode, value = (code >> 3, reader.varint()) if code & 7 == 7 else (code & 7, code >> 3)
     return mode, unzigzag(value)
 
 
 def members(numbers: Sequence[int], count: int) -> list[list[int]]:
-    """The ranks of each of `count` classes."""
+    """Return the ranks of each of `count` classes."""
     return [[rank for rank, own in enumerate(numbers) if own == number] for number in range(count)]
 
 
 class TraceTables:
-    """What the section ``trace`` says."""
+    """Content of the section ``trace``."""
 
     def __init__(self, reader: ByteReader) -> None:
         ranks = range(reader.varint())
@@ -538,7 +538,7 @@ class TraceTables:
 
 
 def _kind(shape: Shape, arguments: list[Argument]) -> Iterator[int]:
-    """What tells calls of a shape apart as places of values."""
+    """Yield the properties that distinguish the value sites of calls with the same shape."""
     for place, (mode, value) in enumerate(arguments):
         is_rank = place < 64 and shape.rank_holes >> place & 1
         if mode == COLUMN:
@@ -559,9 +559,9 @@ def _decoders(blocks: list[tuple[int, bytes, int]]) -> Iterator[BlockDecoder]:
 
 
 class ColumnTables:
-    """The section ``columns``: sites (a value, or the model of values that vary), blocks of ranks.
+    """Content of the section ``columns``: sites (a value, or a model if it varies), blocks by rank.
 
-    `seed`: of volumes that are drawn.
+    `seed`: random seed of drawn volumes; None: volumes are stored.
     """
 
     def __init__(
@@ -587,12 +587,12 @@ class ColumnTables:
         models = [SiteModel(reader) for _ in range(max(model_of, default=-1) + 1)]
         varying = iter(model_of)
         self.sites = [code - 1 if code else models[next(varying)] for code in codes]
-        #: By rank: for each of its values, the decoder of the block that holds it.
+        #: For each rank, the decoder of the block with each of its values.
         self.decoders: dict[int, Iterator[BlockDecoder]] = {}
         rank = at = 0
         for _ in range(reader.varint()):
             rank += reader.varint()
-            reader.varint()  # lines that the column adds
+            reader.varint()  # number of lines that the column adds
             blocks = []
             for _ in range(reader.varint()):
                 count, size, checksum = reader.varint(), reader.varint(), reader.fixed32()
@@ -601,16 +601,16 @@ class ColumnTables:
             self.decoders[rank] = _decoders(blocks)
 
     def value(self, rank: int, number: int) -> int:
-        """The next value of a rank, at a site."""
+        """Return the next value of a rank, which is at this site."""
         site = self.sites[number]
         return site if isinstance(site, int) else next(self.decoders[rank]).next(site)
 
     def volume(self, number: int) -> int:
-        """The code of a volume from its number in a column."""
+        """Return the code of a volume from its number in a column."""
         return self.volumes[number] if self.volumes else number
 
     def volume_before(self, rank: int, site: int, call: int) -> int:
-        """1 plus the code of the volume before a call of a rank; 0: there is none."""
+        """Return 1 plus the code of the volume before a call of a rank; 0 if none."""
         model = self.sites[site]
         if self.seed is None or isinstance(model, int):
             value = self.value(rank, site)
@@ -633,7 +633,7 @@ class TitTrace:
     Raises
     ------
     InputError
-        The file is damaged, or needs a section that this reader does not know.
+        If the file is damaged or requires a section that this reader does not support.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
@@ -660,7 +660,7 @@ class TitTrace:
         return ColumnTables(ByteReader(content), self.tables, stored, self._seed)
 
     def _arguments(self, of_class: RankClass, rank: int) -> list[list[int | None]]:
-        """The numbers of the calls of a class on a rank; None: they stand in its column."""
+        """Return the arguments of each call of a class on a rank; None: stored in its column."""
         position = of_class.ranks.index(rank)
         vectors = iter(of_class.vectors)
         number: dict[int, Callable[[int], int | None]] = {
@@ -676,7 +676,7 @@ class TitTrace:
         ]
 
     def _numbered(self, rank: int) -> Iterator[tuple[int, int, bytes]]:
-        """The lines of a rank with their numbers and the rank."""
+        """Yield the lines of a rank, each as line number, rank and text."""
         tables, columns = self.tables, self._columns()
         of_class = tables.classes[tables.class_of[rank]]
         arguments = self._arguments(of_class, rank)
@@ -706,11 +706,11 @@ class TitTrace:
                 yield number, rank, (prefix if shape.has_rank else b"") + shape.line(numbers)
 
     def lines(self, rank: int) -> Iterator[bytes]:
-        """The lines of a rank, without their newlines."""
+        """Return the lines of a rank, without newlines."""
         return (text for _, _, text in self._numbered(rank))
 
     def files(self) -> Iterator[tuple[str, bytes]]:
-        """The names and the texts of the files that were packed."""
+        """Yield the names and contents of the packed files."""
         tables = self.tables
         if tables.index_name:
             yield tables.index_name.decode(), tables.index_text

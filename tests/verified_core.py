@@ -1,7 +1,7 @@
-"""Puts the core of the directory TISIM_VERIFIED_CORE in the place of the installed one.
+"""Replaces the installed core by the one in the directory TISIM_VERIFIED_CORE.
 
 `make verified` builds a core there that checks all its invariants after every instant. This module
-is a plugin of pytest (``-p tests.verified_core``), and runs other modules:
+is a pytest plugin (``-p tests.verified_core``) and runs other modules:
 ``python -m tests.verified_core tests.oracle.campaign --cases 200``.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 
 def load(directory: Path) -> None:
-    """Load the core of a directory as `tisim._core`, for this process and those that it forks."""
+    """Load the core of a directory as `tisim._core`, for this process and its children."""
     assert "tisim._core" not in sys.modules, "another core was loaded before"
     (path,) = directory.glob("_core*.so")
     spec = importlib.util.spec_from_file_location("tisim._core", path)

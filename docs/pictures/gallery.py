@@ -1,4 +1,4 @@
-"""Pictures of docs/gallery.md that are not in another document: platforms, a calibration.
+"""Draws the pictures that only docs/gallery.md shows: platforms, a calibration.
 
 usage: gallery.py [DIRECTORY]
 """
@@ -23,7 +23,7 @@ TRANSPOSE = ["transpose", "--ranks", "64", "--iterations", "2"]
 
 
 def tisim(*arguments: str | Path) -> None:
-    """Run a command in this process."""
+    """Run a tisim command in this process."""
     try:
         command_line([str(argument) for argument in arguments])
     except SystemExit as ended:
@@ -32,7 +32,7 @@ def tisim(*arguments: str | Path) -> None:
 
 
 def draw_loads(directory: Path) -> None:
-    """Draw a fat tree and a dragonfly with the load of a run each."""
+    """Draw a fat tree and a dragonfly, each with the load of a run."""
     for name, machine, program in (
         ("fat-tree-load.svg", TREE, TRANSPOSE),
         ("dragonfly-load.svg", DRAGONFLY, HALO),
@@ -46,7 +46,7 @@ def draw_loads(directory: Path) -> None:
 
 
 def main(directory: Path) -> None:
-    """Draw them as the command line does."""
+    """Draw the pictures with the command line."""
     tisim("platform", ROOT / "platforms" / "graphene.xml", "--draw", directory / "graphene.svg")
     draw_loads(directory)
     measured = ROOT / "examples" / "calibration"

@@ -1,4 +1,4 @@
-"""The pictures of docs/results.md: what the ranks of NAS LU do over time.
+"""Draws the pictures of docs/results.md: states of the ranks of NAS LU over time.
 
 usage: results.py [DIRECTORY]
 """
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def main() -> None:
-    """Draw all of it, and one and a half iterations of its solver."""
+    """Draw the whole run, and one and a half iterations of its solver."""
     directory = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "pictures"
     result = tisim.replay(
         ROOT / "traces" / "npb.S.tar.xz" / "lu.S.4",

@@ -1,4 +1,4 @@
-"""The pictures of docs/howto/extrapolate.md: time by call site, strong and weak scaling.
+"""Draws the pictures of docs/howto/extrapolate.md: time by call site, strong and weak scaling.
 
 usage: scaling.py [DIRECTORY]
 """
@@ -17,12 +17,12 @@ from tisim.traces.generate import Halo2D
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZES, TARGET = (9, 16, 25), 144
-# Flops of an iteration: of all ranks together, or of each.
+# Flops per iteration: of all ranks together, or of each.
 WORK = 4e9
 
 
 def main() -> None:
-    """Extrapolate a halo exchange with noise, and draw what it costs."""
+    """Extrapolate a halo exchange with noise and draw its times."""
     directory = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "pictures"
     platform = Platform.load(ROOT / "platforms" / "graphene.xml")
     for scaling, shared in (("strong", True), ("weak", False)):

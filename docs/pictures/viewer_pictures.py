@@ -1,4 +1,4 @@
-"""The pictures of docs/howto/view.md: pages of the viewer, in Chromium (needs selenium).
+"""Takes the screenshots of docs/howto/view.md: pages of the viewer in Chromium (needs selenium).
 
 usage: viewer_pictures.py [DIRECTORY]
 """
@@ -20,19 +20,19 @@ import tisim
 
 ROOT = Path(__file__).resolve().parents[2]
 PLATFORM = ROOT / "platforms" / "graphene.xml"
-# The chain of causes of a wait of rank 7, with the critical path; milliseconds around it.
+# The chain of causes of a wait of rank 7, with the critical path, in a window of 15 ms.
 LU = "#t=1.9925..2.0075&m=1&k=1&tab=selected&s=7@2.002"
-# The panel has its answer, and the critical path is drawn where it is wanted.
+# Tests whether the panel has its answer and the critical path, if requested, is drawn.
 _IS_COMPLETE = """
   return !/Looking through/.test(document.getElementById('panel').textContent)
     && (!/k=1/.test(location.hash) || document.getElementById('chart').dataset.path > 0)"""
 _LONGEST_WAIT = 120  # seconds
-# Flops that rank 2 computes more, once: 9.8 ms at 3.68 Gf; and before which of its computations.
+# Additional flops of rank 2, once (9.8 ms at 3.68 Gf), and the computation that they precede.
 MORE, BEFORE = 36e6, 1000
 
 
 def delayed(folder: Path) -> Path:
-    """NAS LU on four ranks, of which one computes for too long once."""
+    """Return NAS LU on four ranks, one of which has one computation that takes too long."""
     made = folder / "lu-slow"
     made.mkdir()
     with tarfile.open(ROOT / "traces" / "npb.S.tar.xz") as archive:
@@ -50,7 +50,7 @@ def delayed(folder: Path) -> Path:
 
 
 def photograph(runs: Sequence[Path], page: str, target: Path, size: tuple[int, int]) -> None:
-    """Save what the viewer of some runs shows."""
+    """Save a screenshot of the viewer of some runs."""
     from selenium.webdriver import Chrome, ChromeOptions
     from selenium.webdriver.chrome.service import Service
 
@@ -77,7 +77,7 @@ def photograph(runs: Sequence[Path], page: str, target: Path, size: tuple[int, i
 
 
 def main() -> None:
-    """Replay the runs, and photograph them."""
+    """Replay the runs and take screenshots."""
     directory = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "pictures"
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

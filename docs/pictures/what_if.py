@@ -1,4 +1,4 @@
-"""The picture of the README: what would make NAS LU faster on the graphene cluster?
+"""Draws the picture of the README: which changes make NAS LU faster on the graphene cluster?
 
 usage: what_if.py [OUTPUT.svg]
 """
@@ -15,7 +15,7 @@ FACTORS = (0.5, 1, 2, 4, 8)
 
 
 def predictions() -> dict[str, list[float]]:
-    """Simulated seconds of lu.S.4 for each change and factor."""
+    """Return the simulated seconds of lu.S.4 for each change and factor."""
     trace = tisim.Trace.open(f"{ROOT}/traces/npb.S.tar.xz/lu.S.4")
     platform = tisim.Platform.load(ROOT / "platforms" / "graphene.xml")
 

@@ -1,4 +1,4 @@
-"""The recipe for Spack's repository; version and hash are those of the file on PyPI."""
+"""Recipe for Spack's repository; version and hash are those of the file on PyPI."""
 
 from spack.package import *
 from spack_repo.builtin.build_systems.python import PythonPackage

@@ -1,4 +1,4 @@
-"""Small cases in which a detail decides: every rank ends when SimGrid says (README.md)."""
+"""Small cases that test single details: every rank ends at SimGrid's time (README.md)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import tisim
 
 @dataclass(frozen=True)
 class SmallCase:
-    """One of them; `origin` and `simulator` say where it and its times come from."""
+    """A case; `origin` and `simulator` are the sources of the case and of its times."""
 
     name: str
     origin: str

@@ -1,4 +1,4 @@
-"""Every rank of every reference case ends when SimGrid says; see README.md for the provenance."""
+"""Every rank of each reference case ends at SimGrid's time; provenance: README.md."""
 
 from __future__ import annotations
 

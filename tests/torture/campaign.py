@@ -1,4 +1,4 @@
-"""A campaign of random hostile calls: ``python -m tests.torture.campaign --cases 10000``."""
+"""A campaign of hostile command lines: ``python -m tests.torture.campaign --cases 10000``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ import tisim
 from tests.torture.mutations import WORDS, mutate, write_inputs
 from tisim.commands.cli import INTERNAL_ERROR
 
-# Words of commands: IN/ is the directory of the inputs, OUT/ that of the outputs.
+# Command lines: IN/ is the directory of inputs, OUT/ that of outputs.
 _REPLAY = "replay --platform IN/backbone.xml"
 _LINKS = "--bandwidth 1GBps --latency 1us --speed 1Gf"
 COMMANDS = [
@@ -110,20 +110,20 @@ FAULTS = (
 
 @dataclass(frozen=True)
 class Case:
-    """What is called, and what goes wrong."""
+    """A command line and the fault injected while it runs."""
 
     words: list[str]
     fault: str
-    #: Bytes that a file may have, seconds until a signal, and so on.
+    #: Amount of the fault: maximum file size in bytes, seconds until a signal, etc.
     amount: float
-    #: The inputs that differ from the sound ones.
+    #: Damaged inputs, by name.
     changed: dict[str, bytes] = field(repr=False)
-    #: True if files of earlier runs stand in the place of the outputs.
+    #: True if the outputs already exist, as files of earlier runs.
     overwrites: bool = False
 
 
 def draw_case(sound: Path, directory: Path, seed: int) -> Case:
-    """The case with this number; `directory` is where it will be run."""
+    """Draw the case with this seed; `directory`: where it will run."""
     random = Random(seed)
     words = random.choice(COMMANDS).split()
     named = [word.removeprefix("IN/") for word in words if word.startswith("IN/")]
@@ -151,8 +151,8 @@ def draw_case(sound: Path, directory: Path, seed: int) -> Case:
     return Case(words, random.choice(FAULTS), amount, changed, random.random() < 0.5)
 
 
-# Seconds of processor time, and of the clock where others use the processors, too, after which a
-# case hangs.
+# A case hangs after this many seconds of processor time, or seconds of real time, which allow for
+# other processes on the machine.
 _LONGEST = 10
 _MOST_PATIENCE = 120.0
 _MEMORY = 4 << 30
@@ -163,7 +163,7 @@ _PAGES = (".html", ".svg", ".xml")
 
 
 def run_case(case: Case, sound: Path, directory: Path) -> str:
-    """What is wrong with the behaviour of the command; empty when all is well."""
+    """Run a case; return a description of incorrect behaviour, or an empty string."""
     shutil.rmtree(directory, ignore_errors=True)
     shutil.copytree(sound, directory / "in")
     (directory / "out").mkdir()
@@ -173,7 +173,7 @@ def run_case(case: Case, sound: Path, directory: Path) -> str:
     outputs = [Path(word) for word in words if len(Path(word).name) < _LONGEST_NAME]
     for path in outputs if case.overwrites else ():
         path.write_bytes(_OLD)
-    reader, writer = os.pipe()  # which no limit of files concerns
+    reader, writer = os.pipe()  # not subject to limits on file sizes
     fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, _PIPE)
     os.set_blocking(writer, False)
     child = os.fork()
@@ -235,7 +235,7 @@ def _redirect(case: Case, said: int) -> None:
         os.close(reader)
         os.dup2(writer, 1)
         os.close(writer)
-    # As Python itself opens them.
+    # Open the streams in the same way as Python.
     for number, stream in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
@@ -261,7 +261,7 @@ def _prepare(case: Case, directory: Path) -> None:
 
 
 def _drop_capabilities() -> None:
-    """Let permissions hold for root too."""
+    """Make file permissions apply to root, too."""
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)
     data = (ctypes.c_uint32 * 6)()
     ctypes.CDLL(None).capset(ctypes.byref(header), ctypes.byref(data))
@@ -275,7 +275,7 @@ def _judged(case: Case, directory: Path, outputs: list[Path], status: int, said:
         return said
     if status in (-signal.SIGXCPU, -signal.SIGKILL):
         return f"hangs for {_LONGEST} s: {said[-1000:]}"
-    # A compiler, which takes the place of the command, keeps no handlers.
+    # A compiler that replaces the process of the command does not keep its handlers.
     ended = (-signal.SIGINT, -signal.SIGALRM) if case.fault == "int" else ()
     if status not in (0, 1, 2, 130, *ended):
         return f"ended with {status}: {said[-1000:]}"
@@ -295,7 +295,7 @@ def _judged(case: Case, directory: Path, outputs: list[Path], status: int, said:
 
 
 def what_is_cut(path: Path, content: bytes) -> str:
-    """Why a file that was written is not a whole one."""
+    """Return why an output file is incomplete, or an empty string."""
     try:
         if path.suffix == ".json":
             json.loads(content)
@@ -317,7 +317,7 @@ def what_is_cut(path: Path, content: bytes) -> str:
 
 
 def number_of(seed: int) -> int:
-    """A number for a case, from that of a campaign."""
+    """Derive the seed of a case from that of a campaign."""
     return Random(seed).randrange(1 << 48)
 
 
@@ -325,8 +325,8 @@ _SHOWN = 200
 
 
 def import_everything() -> None:
-    """Load what commands use, so that the processes of the cases need not."""
-    # An editable install has the folder above the checkout in tisim.__path__, too.
+    """Import all modules, so that the forked processes of the cases need not."""
+    # The tisim.__path__ of an editable install also contains the folder above the checkout.
     root = str(Path(tisim.__file__).parent)
     for module in pkgutil.walk_packages([root], "tisim."):
         if not module.name.endswith("__main__"):
@@ -337,7 +337,7 @@ def import_everything() -> None:
 
 
 def campaign(cases: int, seed: int, room: Path, keep: Path | None = None) -> list[str]:
-    """Run so many cases and say what is wrong, one text a case."""
+    """Run `cases` cases and return a description of each failure."""
     sound, directory = room / "sound", room / "case"
     sound.mkdir()
     import_everything()
@@ -360,7 +360,7 @@ def _described(number: int, case: Case, found: str) -> str:
 
 
 def main() -> None:
-    """Run a campaign; the files of what goes wrong stay in a directory."""
+    """Run a campaign; the files of failed cases are kept in a directory."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)

@@ -22,7 +22,7 @@ _OLD = b"what an earlier run has left"
 
 
 def start(words: list[str], room: Path, variables: dict[str, str]) -> int:
-    """Start a command in a process, with all modules loaded, and in a session of its own."""
+    """Start a command in a forked process with all modules loaded, in its own session."""
     child = os.fork()
     if child:
         return child
@@ -43,7 +43,7 @@ def start(words: list[str], room: Path, variables: dict[str, str]) -> int:
 
 
 def killed(words: list[str], room: Path, seconds: float, variables: dict[str, str]) -> bool:
-    """Run a command and kill it and its processes after some time; False: it had ended."""
+    """Run a command and kill its session after `seconds`; return False if it had already ended."""
     child = start(words, room, variables)
     time.sleep(seconds)
     with contextlib.suppress(ProcessLookupError):
@@ -53,7 +53,7 @@ def killed(words: list[str], room: Path, seconds: float, variables: dict[str, st
 
 
 def duration(words: list[str], room: Path, variables: dict[str, str]) -> float:
-    """Seconds that a command takes when nobody kills it."""
+    """Return the seconds that a command takes without being killed."""
     begin = time.monotonic()
     _, status = os.waitpid(start(words, room, variables), 0)
     assert status == 0, (words, (room / "log").read_text())
@@ -61,7 +61,7 @@ def duration(words: list[str], room: Path, variables: dict[str, str]) -> float:
 
 
 class Kills:
-    """A campaign in a directory of its own."""
+    """A campaign in its own directory."""
 
     def __init__(self, room: Path, seed: int, program: Path | None, variables: dict[str, str]):
         self._room = room
@@ -88,7 +88,7 @@ class Kills:
         self._seconds: dict[str, float] = {}
 
     def run(self, kills: int) -> list[str]:
-        """Kill so many commands that had not ended; what went wrong, one text a kill."""
+        """Kill `kills` running commands; return a description of each failure."""
         wrong: list[str] = []
         names = [*self._commands, "rows.csv", "rows.parquet"]
         done = 0
@@ -104,7 +104,7 @@ class Kills:
 
     def _moment(self, name: str, words: list[str]) -> float:
         if name not in self._seconds:
-            duration(words, self._room, self._variables)  # which compiles the recorder
+            duration(words, self._room, self._variables)  # the first run compiles the recorder
             self._seconds[name] = duration(words, self._room, self._variables)
         return self._random.random() * self._seconds[name]
 
@@ -121,7 +121,7 @@ class Kills:
         return "" if content == _OLD else what_is_cut(path, content)
 
     def _rows(self, name: str) -> str | None:
-        """Kill a sweep, and carry it on: what was done is not done again."""
+        """Kill a sweep and resume it; finished scenarios must not run again."""
         path = self._room / name
         words = [*self._sweep, self._random.choice("12"), "-o", str(path)]
         moment = self._moment(name, words)
@@ -136,7 +136,7 @@ class Kills:
         return f"{len(again)} rows were lost" if again or len(after) != _SCENARIOS else ""
 
     def _remove_hidden(self) -> None:
-        """The files that were being written: hidden, and of no use to anybody."""
+        """Remove the hidden files that were being written."""
         for path in self._room.glob(".*"):
             path.unlink()
 

@@ -1,4 +1,4 @@
-"""Sound inputs of each kind, and damage that gets behind their checksums."""
+"""Valid inputs of each kind, and damage that passes their checksums."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _FAT_TREE = """\
 
 
 def write_inputs(directory: Path) -> None:
-    """Fill a directory with sound inputs; other files are made of them by tisim itself."""
+    """Fill a directory with valid inputs; tisim itself makes further ones from them."""
     for source in ("backbone.xml", "backbone.hosts", "backbone.deploy.xml"):
         (directory / source).write_bytes((ROOT / "platforms" / source).read_bytes())
     ring = ROOT / "traces" / "ring.4"
@@ -120,8 +120,8 @@ _WORD = re.compile(rb"[\w.]+")
 
 
 def mutate(name: str, content: bytes, random: Random) -> bytes:
-    """A damaged copy of a file, whose name says what is inside."""
-    if random.random() < 0.15:  # from outside, checksums and all
+    """Return a damaged copy of a file; its name determines the kind of damage."""
+    if random.random() < 0.15:  # damage the raw bytes, including checksums
         return _bytes(content, random)
     for suffix, inside in _CONTAINERS.items():
         if name.endswith(suffix):
@@ -236,7 +236,7 @@ def _zip(_name: str, content: bytes, random: Random) -> bytes:
 
 
 def _json(_name: str, content: bytes, random: Random) -> bytes:
-    """Changes a value of the tree, and so stays JSON."""
+    """Change a value in the tree; the result is still JSON."""
     value = json.loads(content)
     node = value
     while isinstance(node, dict | list) and node:
@@ -262,7 +262,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _tit(_name: str, content: bytes, random: Random) -> bytes:
-    """Changes bytes behind the table of a packed trace, and repairs the checksums in it."""
+    """Change bytes after the table of a packed trace and repair the table's checksums."""
     length, start = _varint(content, 16)
     table, data = bytearray(content[start : start + length]), bytearray(content[start + length :])
     for _ in range(random.choice((1, 1, 2, 4))):
