@@ -1,7 +1,7 @@
 """Compare tisim with SimGrid on many random cases: ``make verify CASES=2000 SEED=1``.
 
-Every case is drawn from a number of its own. One that disagrees is shrunk and written, with both
-answers, into ``build/verify/<number>/``.
+Each case is drawn from its own seed. A case that disagrees is shrunk and written, with both
+answers, to ``build/verify/<number>/``.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from tests.oracle.programs.call_programs import CallAuthor, GivingUpAuthor, draw
 from tests.oracle.programs.configs import SELECTORS
 from tests.oracle.wide import draw_wide
 
-#: Numbers of cases between the first case of one seed and of the next.
+#: Distance between the first cases of consecutive seeds.
 STRIDE = 1_000_000
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Which cases a campaign draws."""
+    """The cases that a campaign draws."""
 
     families: tuple[str, ...]
     selectors: tuple[str, ...]
@@ -37,9 +37,9 @@ class Plan:
     wide: bool = False
 
     def case(self, number: int) -> Case:
-        """The case of a number: one in four has the calls beyond SimGrid's traces.
+        """Return the case of a number: one in four uses calls that SimGrid's traces lack.
 
-        Half of these give requests up. With `wide` all are of rarer forms.
+        Half of these cancel or free requests. With `wide`, all cases are of rarer forms.
         """
         if self.wide:
             return draw_wide(number, selectors=self.selectors)
@@ -50,7 +50,7 @@ class Plan:
 
 
 def examine(plan: Plan, number: int) -> tuple[int, str, Verdict]:
-    """Judge one case; shrink it and write it down when the simulators disagree."""
+    """Judge one case; shrink and record it if the simulators disagree."""
     case = plan.case(number)
     verdict = judge(case)
     if verdict.kind in BAD:
@@ -60,7 +60,7 @@ def examine(plan: Plan, number: int) -> tuple[int, str, Verdict]:
 
 
 def record(case: Case, verdict: Verdict, directory: Path) -> None:
-    """Write a shrunk case, and how to run it, into a directory."""
+    """Write a shrunk case, and how to run it, to a directory."""
     case.write(directory)
     options = " ".join(f"{key}:{value}" for key, value in case.config.items())
     (directory / "README").write_text(
@@ -74,7 +74,7 @@ def record(case: Case, verdict: Verdict, directory: Path) -> None:
 
 
 def summary(outcomes: Sequence[tuple[int, str, Verdict]], out: Path) -> str:
-    """What came out, in a few lines."""
+    """Return a summary of the outcomes in a few lines."""
     verdicts = [verdict for _, _, verdict in outcomes]
     kinds = Counter(verdict.kind for verdict in verdicts)
     causes = Counter(verdict.cause for verdict in verdicts if verdict.kind == ORACLE_FAILED)
@@ -104,7 +104,7 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run a campaign; the exit status is 1 when a case disagrees."""
+    """Run a campaign; return exit status 1 if a case disagrees."""
     chosen = arguments(words)
     if reason := simgrid_exec.missing():
         print(f"campaign: {reason}", file=sys.stderr)
@@ -129,8 +129,8 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-#: Options that count in SimGrid only with a model other than SMPI's, and in tisim with any: without
-#: the model the two would disagree for another reason than the one looked for.
+#: Options that SimGrid uses only with a model other than SMPI's, and tisim with any model: without
+#: the model, the simulators would disagree for a different reason than the one examined.
 WITH_MODEL = {"network/model": ("network/latency-factor", "network/bandwidth-factor")}
 
 
@@ -142,7 +142,7 @@ class Shrinker:
     holds
         The property to keep, such as "the two simulators disagree".
     budget
-        How many times it may be asked.
+        Maximum number of evaluations.
     """
 
     def __init__(self, holds: Callable[[Case], bool], budget: int = 300) -> None:
@@ -156,7 +156,7 @@ class Shrinker:
         return self.holds(case)
 
     def shrink(self, case: Case) -> Case:
-        """The smallest case found, after no part could be dropped any more."""
+        """Return the smallest case found, from which no further part can be dropped."""
         while self.budget > 0:
             smaller = self.drop_config(self.drop_ranks(self.drop_events(case)))
             if smaller == case:
@@ -165,7 +165,7 @@ class Shrinker:
         return case
 
     def drop_events(self, case: Case) -> Case:
-        """Drop runs of events, long ones first."""
+        """Drop sequences of events, long ones first."""
         events = case.program.events()
         length = max(1, len(events) // 2)
         while length >= 1:

@@ -1,4 +1,4 @@
-"""Random cases: a program, a platform, where the ranks run, and a configuration.
+"""Random cases: a program, a platform, the placement of ranks, and a configuration.
 
 ``Case.draw(seed)`` always gives the same case for the same arguments.
 """
@@ -26,15 +26,15 @@ LATENCY = re.compile(r'(\b(?:\w+_)?lat(?:ency)?)="([\d.e+-]+)(s|ms|us|ns)"')
 def keep_to_simgrid(
     author: CollectiveAuthor, config: Mapping[str, str], hosts: Sequence[str]
 ) -> None:
-    """Let an author write only collective calls that SimGrid can do in a configuration."""
+    """Restrict an author to collective calls that SimGrid supports in a configuration."""
     selector = config.get("smpi/coll-selector", "default")
-    # SimGrid's tuned algorithms take the count of the one side for that of the other.
+    # SimGrid's tuned algorithms use the count of one side for the other side.
     author.one_type = names_algorithms(config)
-    # Ranks in two calls at once change one another's algorithms (docs/selectors.md).
-    shares_choices = selector in ("mvapich2", "impi")  # impi reduces as mvapich2 does
+    # Ranks in two calls at once affect each other's algorithms (docs/selectors.md).
+    shares_choices = selector in ("mvapich2", "impi")  # impi uses the reductions of mvapich2
     author.apart = author.eager or (shares_choices and len(set(hosts)) < len(hosts))
     if selector == "default":
-        # Above, it chooses a pairwise exchange that SimGrid has for powers of two only.
+        # For larger blocks it chooses a pairwise exchange; SimGrid's needs a power of two.
         author.most_alltoall = 2999
 
     def why(words: Sequence[Word], default_width: int, members: Sequence[int]) -> str | None:
@@ -49,14 +49,14 @@ def keep_to_simgrid(
 
 @dataclass(frozen=True)
 class Case:
-    """Everything that a simulator needs to know.
+    """The complete input of a simulator.
 
     Attributes
     ----------
     label
-        How the case was drawn.
+        Description of how the case was drawn.
     program
-        What the ranks do.
+        Actions of the ranks.
     init
         The first words of each trace after the rank: ``init``, or ``init 1`` (double is the
         default type).
@@ -84,7 +84,7 @@ class Case:
         selectors: Sequence[str] = ("default",),
         author: type[CollectiveAuthor] = CollectiveAuthor,
     ) -> Case:
-        """The case of a seed; `author` writes its program."""
+        """Draw the case of a seed; `author` writes its program."""
         rng = random.Random(seed)
         family = rng.choice(list(families))
         platform, names = draw_platform(rng, family)
@@ -107,7 +107,7 @@ class Case:
         )
 
     def write(self, directory: Path) -> None:
-        """Write ``platform.xml``, ``hosts``, ``config.json`` and the traces into a directory."""
+        """Write ``platform.xml``, ``hosts``, ``config.json`` and the traces to a directory."""
         directory.mkdir(parents=True, exist_ok=True)
         (directory / "platform.xml").write_text(self.platform)
         (directory / "hosts").write_text("".join(f"{host}\n" for host in self.hosts))
@@ -122,7 +122,7 @@ class Case:
         return replace(self, program=self.program.without_rank(rank), hosts=hosts)
 
     def perturbed(self, instructions: float = 1e-6) -> Iterator[Case]:
-        """The case with one compute volume changed: the first, the middle, the last one."""
+        """Yield the case with one compute volume changed: the first, the middle or the last one."""
         lines = self.program.lines
         computes = [
             i
@@ -136,7 +136,7 @@ class Case:
             yield replace(self, program=program)
 
     def jittered(self, seed: int, relative: float = 1e-14) -> Case:
-        """The case with every latency changed by a few units in its last place."""
+        """Return the case with every latency changed by a few units in the last place."""
         rng = random.Random(seed)
 
         def change(match: re.Match[str]) -> str:
@@ -146,13 +146,13 @@ class Case:
         return replace(self, platform=LATENCY.sub(change, self.platform))
 
     def at_precisions(self, relative: float = 1e-6) -> Iterator[Case]:
-        """The case with a slightly smaller and a slightly larger precision of dates."""
+        """Yield the case with slightly smaller and slightly larger precision of dates."""
         for precision in (1e-9 * (1 - relative), 1e-9 * (1 + relative)):
             yield replace(self, config={**self.config, "surf/precision": repr(precision)})
 
 
 def write_program(author: CollectiveAuthor) -> str:
-    """Let an author write a program of a random character, whose name is returned."""
+    """Let an author write a program of a random character; return the character's name."""
     rng = author.rng
     with_messages = rng.random() < 0.75
     moves = [author.compute, author.sleep]
@@ -180,7 +180,7 @@ def write_program(author: CollectiveAuthor) -> str:
 
 
 def place(rng: random.Random, ranks: int, names: Sequence[str]) -> tuple[str, ...]:
-    """A host for each rank: in order, shuffled, or several ranks on a host."""
+    """Return a host for each rank: in order, shuffled, or with several ranks per host."""
     style = rng.random()
     pool = list(names)
     if style < 0.4:
@@ -194,7 +194,7 @@ def place(rng: random.Random, ranks: int, names: Sequence[str]) -> tuple[str, ..
 
 
 def run_simgrid(case: Case, directory: Path, *, timeout: float = 60.0) -> list[float]:
-    """When each rank ends in SimGrid; the case is written into `directory` first."""
+    """Write the case to `directory` and return the time at which each rank ends in SimGrid."""
     case.write(directory)
     items = [f"{key}:{value}" for key, value in case.config.items()]
     return run_oracle(

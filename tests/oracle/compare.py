@@ -1,4 +1,4 @@
-"""Run one case in SimGrid and in tisim, and say whether they agree."""
+"""Run one case in SimGrid and in tisim and compare the results."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ BAD = (TISIM_FAILED, DISAGREES)
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came out of one case.
+    """The outcome of one case.
 
     Attributes
     ----------
     kind
         One of the constants above.
     worst
-        The largest relative difference of the end of a rank.
+        The largest relative difference between the end times of a rank.
     cause
         Why a simulator failed, or which rank differs most.
     sensitivity
-        The largest relative change of an end in SimGrid when one compute volume changes by 1e-6
-        instructions; measured only when it matters.
+        The largest relative change of an end time in SimGrid if one compute volume changes by 1e-6
+        instructions; measured only for disagreements.
     rounding
-        The same when the latencies of the platform change in their 14th digit (flows of unequal
+        The same if the latencies of the platform change in their 14th digit (flows of unequal
         weight on a fat pipe, docs/adr/0003-exact-shares.md) or the precision of dates in its 6th
-        (events 1e-9 s apart, docs/adr/0012-one-instant.md): the last bit of a comparison in
-        SimGrid decides then.
+        (events 1e-9 s apart, docs/adr/0012-one-instant.md): then the last bit of a comparison in
+        SimGrid decides.
     """
 
     kind: str
@@ -54,7 +54,7 @@ class Verdict:
 
 
 def difference(ours: list[float], theirs: list[float]) -> tuple[float, int]:
-    """The largest relative difference beyond `ABSOLUTE` seconds, and the rank where it is."""
+    """Return the largest relative difference beyond `ABSOLUTE` seconds, and its rank."""
     worst, where = 0.0, 0
     for rank, (a, b) in enumerate(zip(ours, theirs, strict=True)):
         gap = abs(a - b)
@@ -65,7 +65,7 @@ def difference(ours: list[float], theirs: list[float]) -> tuple[float, int]:
 
 
 def replay_here(case: Case, directory: Path) -> list[float]:
-    """When each rank ends in tisim; the case has been written into `directory`."""
+    """Return the time at which each rank ends in tisim; the case is already in `directory`."""
     import tisim
 
     result = tisim.replay(
@@ -78,7 +78,7 @@ def replay_here(case: Case, directory: Path) -> list[float]:
 
 
 def _answer(case: Case, directory: Path, out: Connection) -> None:
-    """Send what tisim says: the ends, or the text of its error."""
+    """Send tisim's answer: the end times, or the text of its error."""
     try:
         out.send(replay_here(case, directory))
     except Exception as error:
@@ -86,9 +86,9 @@ def _answer(case: Case, directory: Path, out: Connection) -> None:
 
 
 def run_tisim(case: Case, directory: Path, *, timeout: float = 60.0) -> list[float] | str:
-    """When each rank ends in tisim, or why it failed.
+    """Return the time at which each rank ends in tisim, or why it failed.
 
-    It runs in a process of its own, so that a crash or a simulation without end is an answer.
+    It runs in a separate process, so that crashes and endless simulations are handled.
     """
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
@@ -109,7 +109,7 @@ def run_tisim(case: Case, directory: Path, *, timeout: float = 60.0) -> list[flo
 
 
 def moves(variants: Iterable[Case], ends: list[float], directory: Path) -> float:
-    """How far SimGrid's own ends move, relatively, in variants of a case."""
+    """Return the largest relative change of SimGrid's own end times in variants of a case."""
     worst = 0.0
     for changed in variants:
         moved = run_simgrid(changed, directory)
@@ -139,7 +139,7 @@ def judge(case: Case) -> Verdict:
 
 
 def explain(verdict: Verdict, case: Case, ends: list[float], directory: Path) -> Verdict:
-    """Tell a disagreement from a case in which SimGrid disagrees with itself."""
+    """Distinguish a disagreement from a case in which SimGrid disagrees with itself."""
     try:
         verdict = replace(verdict, sensitivity=moves(case.perturbed(), ends, directory))
         if verdict.worst <= 10 * verdict.sensitivity:

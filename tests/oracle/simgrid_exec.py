@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Execute a trace with real MPI calls in SimGrid, and say when each rank ends.
+"""Execute a trace with real MPI calls in SimGrid and report when each rank ends.
 
 As a program: ``simgrid_exec.py PLATFORM.xml HOSTFILE TRACE_DIR [KEY:VALUE ...]`` prints JSON.
 TRACE_DIR holds rank-0.txt, rank-1.txt, ... (modern dialect). Each KEY:VALUE is an item of
@@ -38,11 +38,11 @@ RENAMED = {"smpi/barrier-finalization:yes": "smpi/finalization-barrier:yes"}
 
 
 class OracleError(Exception):
-    """SimGrid gave no answer; the text is the cause, in one line."""
+    """SimGrid gave no answer; the text is the cause, on one line."""
 
 
 def missing() -> str | None:
-    """Why the oracle cannot run here, or None when it can."""
+    """Return why the oracle cannot run here, or None if it can."""
     for tool in ("smpirun", "smpicc"):
         if shutil.which(tool) is None:
             return f"{tool} is not installed (Debian: apt-get install libsimgrid-dev)"
@@ -50,9 +50,9 @@ def missing() -> str | None:
 
 
 def compiled(compiler: Sequence[str], *sources: Path) -> Path:
-    """The executable of some sources, compiled once for each version of them and of SimGrid.
+    """Return the executable of some sources, compiled once for each version of them and of SimGrid.
 
-    Headers among the sources are not compiled; `compiler` has options that stand before.
+    Headers among the sources are not compiled; `compiler` includes the leading options.
     """
     text = b"".join(source.read_bytes() for source in sources)
     key = hashlib.sha256(text + simgrid_version()).hexdigest()[:16]
@@ -73,12 +73,12 @@ def simgrid_version() -> bytes:
 
 @functools.cache
 def program() -> Path:
-    """The executable that makes the MPI calls."""
+    """Return the executable that makes the MPI calls."""
     return compiled(("smpicc", "-O2"), *SOURCES)
 
 
 def missing_s4u() -> str | None:
-    """Why programs that use the S4U interface cannot run here, or None when they can."""
+    """Return why programs that use the S4U interface cannot run here, or None if they can."""
     if shutil.which("g++") is None or not Path("/usr/include/simgrid/s4u.hpp").exists():
         return "g++ or SimGrid is not installed (Debian: apt-get install g++ libsimgrid-dev)"
     return None
@@ -86,12 +86,12 @@ def missing_s4u() -> str | None:
 
 @functools.cache
 def s4u_program(source: Path) -> Path:
-    """The executable of a program in C++ that uses SimGrid's S4U interface."""
+    """Return the executable of a C++ program that uses SimGrid's S4U interface."""
     return compiled(("g++", "-std=c++17", "-O1", "-Wl,--no-as-needed", "-lsimgrid"), source)
 
 
 def cause_of(run: subprocess.CompletedProcess[str]) -> str:
-    """One line out of what SimGrid printed when it failed."""
+    """Extract one line from SimGrid's output about its failure."""
     text = run.stderr + run.stdout
     for pattern in (
         r"\[[\w.]+/CRITICAL\] (.*)",
@@ -109,12 +109,12 @@ def cause_of(run: subprocess.CompletedProcess[str]) -> str:
 
 
 def run_all(command: Sequence[str], timeout: float) -> subprocess.CompletedProcess[str]:
-    """Run a command; when it takes too long, end it and all that it has started.
+    """Run a command; on timeout, kill it and all processes that it started.
 
     Raises
     ------
     OracleError
-        It took longer than `timeout` seconds.
+        If it takes longer than `timeout` seconds.
     """
     child = subprocess.Popen(
         command,
@@ -122,7 +122,7 @@ def run_all(command: Sequence[str], timeout: float) -> subprocess.CompletedProce
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        # The sanitizers of a core under test (`make verified`) are not SimGrid's.
+        # The sanitizers of a core under test (`make verified`) must not be loaded into SimGrid.
         env={key: value for key, value in os.environ.items() if key != "LD_PRELOAD"},
     )
     try:
@@ -145,24 +145,24 @@ def run_oracle(
     *,
     timeout: float = 120.0,
 ) -> list[float]:
-    """When each rank ends, in seconds.
+    """Return the time at which each rank ends, in seconds.
 
     Parameters
     ----------
     platform, hostfile
-        SimGrid's platform file, and a file with one host a line; rank r runs on line r.
+        SimGrid's platform file, and a file with one host per line; rank r runs on line r.
     trace_dir
         A directory with ``rank-<r>.txt`` for every rank, in the modern dialect.
     cfg
-        Items of SimGrid's configuration, each ``KEY:VALUE``. The names of SimGrid 4 work too;
-        what its ``smpi/barrier-collectives`` does, ``ti_exec`` does itself.
+        Items of SimGrid's configuration, each ``KEY:VALUE``. The names of SimGrid 4 work, too;
+        ``ti_exec`` itself implements ``smpi/barrier-collectives``.
     timeout
-        Seconds of real time after which SimGrid is given up.
+        Seconds of real time after which SimGrid is killed.
 
     Raises
     ------
     OracleError
-        SimGrid crashed, deadlocked or took too long.
+        If SimGrid crashed, deadlocked or took too long.
     """
     ranks = len(list(Path(trace_dir).glob("rank-*.txt")))
     command = ["smpirun", "-np", str(ranks), "-no-privatize"]
@@ -178,7 +178,7 @@ def run_oracle(
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the program; see the module's text."""
+    """Run the program; see the module's docstring."""
     if len(arguments) < 3:
         print(__doc__, file=sys.stderr)
         return 2

@@ -15,12 +15,12 @@ pytestmark = pytest.mark.oracle
 SIZES = (1, 1000, 20000, 65536, 65537, 1_000_000)
 
 
-# smpirun prints microseconds: so many ping-pongs give six digits.
+# smpirun prints microseconds: this number of ping-pongs gives six digits.
 ROUNDS = 2000
 
 
 def replayed(folder: Path, platform: Path, hosts: tuple[str, str], nbytes: int) -> float:
-    """Ping-pongs as `smpirun -replay` times them, one way, in seconds."""
+    """Return the one-way time of a ping-pong measured with `smpirun -replay`, in seconds."""
     folder.mkdir()
     for rank, calls in ((0, ("send", "recv")), (1, ("recv", "send"))):
         lines = [f"{rank} {call} {1 - rank} 0 {nbytes} 6\n" for call in calls]

@@ -180,7 +180,7 @@ def test_an_unknown_action_is_an_error(root: Path, tmp_path: Path) -> None:
         run_oracle(f"{base}.xml", f"{base}.hosts", tmp_path)
 
 
-#: Together they have every call; in the last two, ranks race for a list at one instant.
+#: Together they contain every call; in the last two, ranks compete for a list at the same instant.
 KNOWN = (0, 2, 5, 10, 13, 17, 20, 36, 2064, 2094)
 
 
@@ -198,7 +198,7 @@ def test_a_known_program_agrees(seed: int) -> None:
 def test_a_known_program_ends_with_locks_by_messages(
     seed: int, library: str, ordering: str, tmp_path: Path
 ) -> None:
-    """Nobody waits for ever for a target to read what it was sent."""
+    """No rank waits forever for a target to read the data sent to it."""
     case = draw_calls(seed, author=WindowAuthor)
     options = {"smpi/rma": library, "network/ordering": ordering}
     case = replace(case, config={**case.config, **options})

@@ -1,4 +1,4 @@
-"""What changes while ranks run, and when they begin and end: tisim and SimGrid, live."""
+"""Changes while ranks run, and the start and end of ranks: tisim and SimGrid, live."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.oracle
     "kinds", [("speed",), ("bandwidth",), ("latency",), ("speed", "bandwidth", "latency")], ids=len
 )
 def test_changes_under_way(kinds: tuple[str, ...], seed: int, tmp_path: Path) -> None:
-    """Any program, on platforms of all kinds that have hosts and links of their own."""
+    """Any program, on platforms of all kinds with their own hosts and links."""
     case = Case.draw(
         seed, families=("full", "floyd", "zones", "nested"), selectors=("default", "ompi")
     )
@@ -37,7 +37,7 @@ def test_changes_under_way(kinds: tuple[str, ...], seed: int, tmp_path: Path) ->
         (tmp_path / name).write_text(text)
     try:
         theirs = run_simgrid(changing, tmp_path)
-    except OracleError as error:  # a weight that rounding makes negative stops it
+    except OracleError as error:  # stopped by a weight that rounding makes negative
         pytest.skip(f"SimGrid cannot run it: {error}")
     worst, rank = difference(replay_here(changing, tmp_path), theirs)
     assert worst <= RELATIVE, f"rank {rank} of {changing.label}"
@@ -47,13 +47,13 @@ HEADER = """<?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
 <platform version="4.1"><zone id="w" routing="Full">
 """
-#: How far each may go from the platform's own.
+#: Range of each quantity relative to the platform's value.
 RANGES = {"speed": (0.2, 1.5), "bandwidth": (0.2, 2), "latency": (0.1, 5)}
 
 
 @dataclass
 class _Author:
-    """Writes profiles of the quantities in `kinds`, whose dates are up to `end`."""
+    """Writes profiles of the quantities in `kinds`, with dates up to `end`."""
 
     rng: random.Random
     kinds: tuple[str, ...]
@@ -61,11 +61,11 @@ class _Author:
     profiles: dict[str, str] = field(default_factory=dict)
 
     def files(self, bases: dict[str, float]) -> str:
-        """Attributes that name profiles of quantities around these."""
+        """Return attributes that name profiles of quantities around these values."""
         return "".join(self._file(kind, base) for kind, base in bases.items())
 
     def _file(self, kind: str, base: float) -> str:
-        """An attribute that names a profile, most often."""
+        """Return an attribute that usually names a profile."""
         rng = self.rng
         if kind not in self.kinds or rng.random() < 0.3:
             return ""
@@ -84,7 +84,7 @@ class _Author:
 def with_profiles(
     case: Case, seed: int, kinds: tuple[str, ...], end: float
 ) -> tuple[Case, dict[str, str]]:
-    """A case of the campaign with short latencies, whose platform names profiles; and these files.
+    """Return a case of the campaign with short latencies and profiles, and the profiles' files.
 
     `kinds` among speed, bandwidth and latency change, up to the date `end` in seconds.
     """
@@ -110,7 +110,7 @@ def with_profiles(
 
 
 def test_a_fat_pipe_becomes_narrower_under_its_flows(tmp_path: Path) -> None:
-    """Their bounds stay those of the wider pipe, so that it holds back both (ADR 3)."""
+    """Their bounds remain those of the wider pipe, which therefore limits both (ADR 3)."""
     (tmp_path / "platform.xml").write_text(
         HEADER + "".join(f'<host id="{name}" speed="1Gf"/>' for name in "abcd") + "\n"
         '<link id="pipe" bandwidth="100MBps" latency="19ns" sharing_policy="FATPIPE"'
@@ -146,7 +146,7 @@ COLLECTIVES = (
 
 
 def write(directory: Path, programs: Sequence[Sequence[str]]) -> tuple[Path, Path, Path]:
-    """The files of a case: platform, hosts and traces."""
+    """Write the files of a case: platform, hosts and traces."""
     (directory / "platform.xml").write_text(PLATFORM)
     (directory / "hosts").write_text("\n".join(HOSTS) + "\n")
     write_ranks(directory / "traces", *(("init", *own, "finalize") for own in programs))
@@ -173,12 +173,12 @@ def test_an_option(option: str, tmp_path: Path) -> None:
     ours = tisim.replay(traces, platform=platform, hosts=HOSTS, config={key: value})
     assert list(ours.finish) != list(plain.finish)
     if key == "smpi/simulate-computation":
-        for rank in range(3):  # the oracle's computations are calls: leave them out
+        for rank in range(3):  # the oracle's computations are calls: omit them
             file = traces / f"rank-{rank}.txt"
             lines = file.read_text().splitlines(keepends=True)
             file.write_text("".join(line for line in lines if "compute" not in line))
     theirs = run_oracle(platform, hosts, traces, [option] if "init" not in option else [])
-    if key == "smpi/init":  # in MPI_Init of an execution; ranks that all start later end later
+    if key == "smpi/init":  # part of MPI_Init in an execution: all ranks start and end later
         theirs = [end + float(value) for end in theirs]
     assert list(ours.finish) == pytest.approx(theirs, rel=RELATIVE)
 
@@ -227,7 +227,7 @@ def test_a_rank_starts_late(tmp_path: Path) -> None:
 
 
 def test_a_rank_is_killed(tmp_path: Path) -> None:
-    """While it computes beside another one, which then has the host for itself."""
+    """A rank that computes next to another one is killed, which leaves the host to the other."""
     platform, _, traces = write(
         tmp_path, [["compute 1e9", "send 2 0 1e6 6"], ["compute 1e9"], ["recv 0 0 1e6 6"]]
     )

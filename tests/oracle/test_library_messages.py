@@ -1,4 +1,4 @@
-"""The messages of collectives beside those that the installed MPI libraries send."""
+"""Compare the messages of collectives with those of the installed MPI libraries."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _OPERATIONS = (
 _SIZES = (1, 12, 100, 703, 3001, 12000, 60000, 200000, 700000, 1 << 20)
 _MOST = max(_SIZES)
 _MANY_RANKS = (0, 12, 3001, 60000, 700000)
-_FEW_ROOTS = range(campaign(1, 0), campaign(2, 9))  # few ranks try them all
+_FEW_ROOTS = range(campaign(1, 0), campaign(2, 9))  # small numbers of ranks test all roots
 
 Call = tuple[str, int, int]  # operation, bytes, root
-Messages = list[list[tuple[int, int]]]  # of each rank: destination and bytes
+Messages = list[list[tuple[int, int]]]  # by rank: destination and bytes
 
 
 def _calls(ranks: int) -> Iterator[Call]:
@@ -62,13 +62,13 @@ def _arguments(call: Call, ranks: int) -> tuple[object, ...]:
 
 
 def _started(calls: Iterable[Call]) -> Iterator[Call]:
-    """The same calls, non-blocking."""
+    """Return the same calls, non-blocking."""
     for operation, nbytes, root in calls:
         yield f"i{operation}", nbytes, root
 
 
 def _predicted(selector: str, call: Call, nodes: Sequence[int]) -> Messages:
-    """What a selector sends, but for messages of a rank to itself; `nodes`: that of each rank."""
+    """Return a selector's messages except those to self; `nodes`: the node of each rank."""
     operation = call[0].removeprefix("i")
     write = (nonblocking if operation != call[0] else algorithm)(operation, selector)
     messages: Messages = []
@@ -92,7 +92,7 @@ def _find(*names: str) -> str:
 
 @pytest.fixture(scope="module")
 def open_mpi(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """What starts the program that makes the calls, compiled for Open MPI 4.1; -np N follows."""
+    """Return the command that starts the program of calls with Open MPI 4.1; append -np N."""
     mpicc = _find("mpicc.openmpi", "mpicc")
     mpirun = _find("mpirun.openmpi", "mpirun")
     version = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=False)
@@ -107,7 +107,7 @@ def open_mpi(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 @pytest.fixture(scope="module")
 def mpich(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The same for MPICH 4.0 over UCX."""
+    """Return the same for MPICH 4.0 over UCX."""
     mpicc, mpirun = _find("mpicc.mpich"), _find("mpirun.mpich")
     version = subprocess.run(["mpichversion"], capture_output=True, text=True, check=False).stdout
     if not re.search(r"Version:\s+4\.0", version) or "ch4:ucx" not in version:
@@ -132,7 +132,7 @@ def _compile(mpicc: str, directory: pytest.TempPathFactory, *words: str) -> str:
     return str(program)
 
 
-# As if each rank of MPICH had a node.
+# Treat each rank of MPICH as if it had its own node.
 _NODE_EACH = {"MPIR_CVAR_NOLOCAL": "1"}
 
 
@@ -167,7 +167,7 @@ def test_open_mpi_sends_the_same_messages_in_the_same_order(
     assert not different
 
 
-# On more ranks than processors MPICH, which never sleeps, takes long.
+# MPICH, which busy-waits, takes long with more ranks than processors.
 @pytest.mark.parametrize("ranks", [3, 8, 2, 4, 9][: campaign(2, 5)])
 def test_mpich_sends_the_same_messages_in_the_same_order(mpich: list[str], ranks: int) -> None:
     blocking = [

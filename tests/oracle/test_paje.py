@@ -1,4 +1,4 @@
-"""Timelines in the format of Paje: what SimGrid writes for the same replay."""
+"""Timelines in the Paje format equal those that SimGrid writes for the same replay."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class PajeState:
 
 @dataclass
 class PajeLink:
-    """An arrow between two containers; `end` is NaN for one that never arrives."""
+    """An arrow between two containers; `end` is NaN if it never arrives."""
 
     key: str
     value: str
@@ -41,22 +41,22 @@ class PajeLink:
 
 @dataclass
 class PajeTrace:
-    """What a trace says, by names instead of aliases."""
+    """The content of a trace, by names instead of aliases."""
 
     states: list[PajeState] = field(default_factory=list)
     links: dict[str, PajeLink] = field(default_factory=dict)
-    #: By the name of a container, when it is created and destroyed.
+    #: Creation and destruction times of each container, by name.
     lives: dict[str, tuple[float, float]] = field(default_factory=dict)
-    #: By the name of a type, what it is: container, state or link, and the type that it belongs to.
+    #: Kind of each type, by name (container, state or link), and its parent type.
     types: dict[str, tuple[str, str]] = field(default_factory=dict)
-    #: By the name of a value of a state, its colour.
+    #: Colour of each value of a state, by name.
     colours: dict[str, str] = field(default_factory=dict)
 
 
 class _Reader:
     def __init__(self) -> None:
         self.trace = PajeTrace()
-        # Names by alias: containers may have the same ones as types and values.
+        # Names by alias: containers may have the same names as types and values.
         self._containers = {"0": "0"}
         self._types = {"0": "0"}
         self._events: dict[str, tuple[str, list[str]]] = {}
@@ -137,7 +137,7 @@ class _Reader:
 
 
 def read_paje(path: Path) -> PajeTrace:
-    """Read a trace; asserts what the format demands of it."""
+    """Read a trace and assert the requirements of the format."""
     reader = _Reader()
     definition: list[str] = []
     for line in path.read_text().splitlines():
@@ -160,13 +160,13 @@ DIGITS = 0.51e-6
 
 
 def replays(folder: Path, programs: Sequence[Sequence[str]]) -> tuple[PajeTrace, PajeTrace]:
-    """What SimGrid and tisim write for a program, a list of actions a rank."""
+    """Return the timelines of SimGrid and tisim for a program, a list of actions per rank."""
     traces = write_ranks(folder / "traces", *(("init", *own, "finalize") for own in programs))
     return replays_of(traces, folder)
 
 
 def replays_of(traces: Path, folder: Path) -> tuple[PajeTrace, PajeTrace]:
-    """What SimGrid and tisim write for a directory of traces; files go to `folder`."""
+    """Return the timelines of SimGrid and tisim for a directory of traces; files go to `folder`."""
     ranks = len(list(traces.glob("rank-*.txt")))
     (folder / "index").write_text("".join(f"{traces}/rank-{r}.txt\n" for r in range(ranks)))
     hosts = [f"graphene-{rank}.nancy.grid5000.fr" for rank in range(ranks)]
@@ -230,7 +230,7 @@ def assert_same(theirs: PajeTrace, ours: PajeTrace) -> None:
 
 
 def ring(rank: int, size: int) -> list[str]:
-    """Blocking, non-blocking and combined calls with both neighbours, eager and rendezvous."""
+    """Return blocking, non-blocking and combined calls with neighbours, eager and rendezvous."""
     after, before = (rank + 1) % RANKS, (rank - 1) % RANKS
     return [
         f"compute {1e5 * (rank + 1)}",
@@ -284,9 +284,9 @@ def test_collectives(tmp_path: Path, call: str) -> None:
 
 
 def test_what_is_no_state(tmp_path: Path) -> None:
-    """Computations and sleeps, and calls that find nothing to wait for.
+    """Computations, sleeps, and calls without anything to wait for.
 
-    SimGrid ends no arrow where a test completes a receive; tisim does.
+    SimGrid does not end an arrow when a test completes a receive; tisim does.
     """
     theirs, ours = replays(
         tmp_path,
@@ -303,7 +303,7 @@ def test_what_is_no_state(tmp_path: Path) -> None:
 
 
 def test_requests_that_nobody_waits_for(tmp_path: Path) -> None:
-    """They end with their ranks; SimGrid ends no arrow there, tisim does."""
+    """They end with their ranks; SimGrid does not end their arrows, tisim does."""
     theirs, ours = replays(
         tmp_path, [["isend 1 0 1000000", "compute 1e5"], ["irecv 0 0 1000000", "compute 1e5"]]
     )

@@ -1,4 +1,4 @@
-"""tisim and SimGrid, live, on random programs: known ones, and some that nobody has seen before."""
+"""Compare tisim and SimGrid, live, on random programs: known ones and new ones."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ DRAWS = campaign(2, 4)
 
 
 def calls(seed: int) -> Case:
-    """Communicators and the calls beyond SimGrid's traces."""
+    """Draw communicators and the calls that SimGrid's traces lack."""
     return draw_calls(seed, selectors=SELECTORS if seed % 2 else ("default",))
 
 
 def given_up(seed: int) -> Case:
-    """Requests that are cancelled and freed."""
+    """Draw requests that are cancelled and freed."""
     return draw_calls(seed, author=GivingUpAuthor)
 
 
 def numbered(seed: int) -> Case:
-    """Requests with numbers, by which subsets of them are waited for."""
+    """Draw numbered requests, subsets of which are waited for."""
     return Case.draw(seed, author=NumberedAuthor)
 
 
-#: SimGrid can run all of these programs, and together they have every call.
+#: SimGrid can run all of these programs, and together they contain every call.
 KNOWN: dict[Callable[[int], Case], tuple[int, ...]] = {
     calls: (74, 20, 46, 48, 61, 3),
     given_up: (0, 7, 20),
@@ -48,7 +48,7 @@ KNOWN: dict[Callable[[int], Case], tuple[int, ...]] = {
 
 
 def a_fresh_case_agrees(draw: Callable[[int], Case]) -> None:
-    """Draw until SimGrid can run the case (it cannot run them all), then compare every rank."""
+    """Draw until SimGrid can run the case (it cannot run all of them), then compare every rank."""
     for _ in range(10):
         seed = random.SystemRandom().randrange(10**9)
         case = draw(seed)
@@ -114,8 +114,8 @@ def test_the_known_programs_name_requests_in_every_way() -> None:
     assert named >= {"isend", "irecv", "wait", "test", "waitall", "waitany", "waitsome"}
 
 
-# Rank 0 waits for two sets of its requests that overlap in time; rank 1 sends what belongs to the
-# second set only after rank 0 is done with the first.
+# Rank 0 waits for two sets of its requests that overlap in time; rank 1 sends the messages of the
+# second set only after rank 0 has completed the first.
 SETS = (
     """0 init
 0 irecv 1 1 100000 6 request=0

@@ -1,4 +1,4 @@
-"""NAS benchmarks: what `tisim record` writes is what SimGrid's own tracer writes."""
+"""NAS benchmarks: `tisim record` writes the same as SimGrid's own tracer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ WIDTHS = (
     *(8, 16, 8, 16, 16, 4, 2, 4, 8, 16, 32, 1, 8, 16, 32, 0, 0, 1, 8, 8),
 )
 NAMES = ("lu", "cg", "mg", "ft", "is", "bt", "sp", "ep", "dt")
-#: DT's graph, a black hole, has so many ranks.
+#: DT's graph, a black hole, needs this number of ranks.
 DT_GRAPH = "BH"
 DT_RANKS = {"S": 5, "W": 11}
 #: Values that SimGrid's tracer writes for MPI_ANY_SOURCE and MPI_PROC_NULL.
@@ -48,31 +48,31 @@ LEFT_OUT = {"compute", "init", "finalize", *LOST}
 
 
 def sources() -> Path | None:
-    """The directory NPB3.3-MPI or NPB3.4-MPI of the benchmarks, if the user names one."""
+    """Return the directory NPB3.3-MPI or NPB3.4-MPI of the benchmarks, if the user names one."""
     named = os.environ.get("TISIM_NPB")
     return Path(named) if named else None
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A benchmark of some class: how it is built and started."""
+    """A benchmark of some class: its build and its start."""
 
     name: str
     problem: str  # the class: S, W ...
 
     @property
     def ranks(self) -> int:
-        """Four, but DT's graph wants more."""
+        """Return the number of ranks: four, except for DT's graph."""
         return DT_RANKS[self.problem] if self.name == "dt" else 4
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """What stands behind the program."""
+        """Return the arguments of the program."""
         return (DT_GRAPH,) if self.name == "dt" else ()
 
     @property
     def status(self) -> int:
-        """What the program exits with: DT of version 3.3 returns 1 when all is well."""
+        """Return the exit status of success: DT of version 3.3 returns 1."""
         source_tree = sources()
         return (
             1 if self.name == "dt" and source_tree is not None and "3.3" in source_tree.name else 0
@@ -80,7 +80,7 @@ class Benchmark:
 
 
 def benchmarks() -> list[Benchmark]:
-    """All of them, in the classes that `TISIM_NPB_CLASSES` lists: S by default."""
+    """Return all benchmarks in the classes that `TISIM_NPB_CLASSES` lists, by default S."""
     problems = os.environ.get("TISIM_NPB_CLASSES", "S").split(",")
     return [Benchmark(name, problem) for problem in problems for name in NAMES]
 
@@ -107,7 +107,7 @@ def _width(words: list[str], place: int) -> int:
 
 
 def normalised(lines: Iterable[str]) -> list[tuple[str | int, ...]]:
-    """The calls of a rank, in a form in which both tracers' agree."""
+    """Convert the calls of a rank to a form in which both tracers agree."""
     calls: list[tuple[str | int, ...]] = []
     keys: dict[str, tuple[str, ...]] = {}
     for line in lines:
@@ -125,13 +125,13 @@ def normalised(lines: Iterable[str]) -> list[tuple[str | int, ...]]:
 
 
 def without_communicators(recorded: Iterable[str]) -> list[str]:
-    """A rank's trace with all calls in the world: making communicators costs messages."""
+    """Return a rank's trace with all calls on the world: creating communicators costs messages."""
     lines = [line for line in recorded if not line.startswith("#") and line.split()[1] not in LOST]
     return [re.sub(r" comm=\d+", "", line) for line in lines]
 
 
 def with_volumes(simgrid: Iterable[str], recorded: Iterable[str]) -> list[str]:
-    """A rank's calls as SimGrid has traced them, with the computations that were recorded."""
+    """Return a rank's calls as traced by SimGrid, with the recorded computations."""
     before: list[list[str]] = [[]]
     for line in without_communicators(recorded):
         if line.split()[1] == "compute":
@@ -204,7 +204,7 @@ def traced_by_simgrid(benchmark: Benchmark, directory: Path) -> list[list[str]]:
 
 
 def recorded_twice(benchmark: Benchmark, directory: Path, mpi: Mpi) -> Trace:
-    """Record a benchmark that counts itself twice: everything is the same, the volumes too."""
+    """Record a benchmark with counted instructions twice: the traces, with volumes, are equal."""
     counting = {
         **os.environ,
         **ENVIRONMENT,
@@ -229,7 +229,7 @@ def recorded_twice(benchmark: Benchmark, directory: Path, mpi: Mpi) -> Trace:
 
 
 def finish_times(ranks: list[list[str]], directory: Path, platform: Path) -> list[float]:
-    """When each rank ends in a replay of these lines."""
+    """Return the time at which each rank ends in a replay of these lines."""
     directory.mkdir(exist_ok=True)
     for rank, lines in enumerate(ranks):
         (directory / f"rank-{rank}.txt").write_text("\n".join(lines) + "\n")

@@ -1,6 +1,6 @@
-"""Where SimGrid breaks MPI's rules or contradicts itself, and what tisim does there.
+"""Cases in which SimGrid violates MPI's rules or contradicts itself, and tisim's behaviour.
 
-Each test is the proof of a decision in docs/adr.
+Each test proves a decision in docs/adr.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.oracle
 CLUSTER = (
     '<cluster id="c" prefix="h" suffix="" radical="0-15" speed="1Gf" bw="1GBps" lat="10us"/>\n'
 )
-#: Two pairs of hosts on one fat pipe, one of them with a latency on top.
+#: Two pairs of hosts on one fat pipe, one of them with additional latency.
 FAT_PIPE = """<zone id="world" routing="Full">
 <host id="near1" speed="1Gf"/><host id="near2" speed="1Gf"/>
 <host id="far1" speed="1Gf"/><host id="far2" speed="1Gf"/>
@@ -38,13 +38,13 @@ class Run:
     Parameters
     ----------
     directory
-        Where its files go.
+        Directory of its files.
     programs
         The actions of each rank.
     hosts
         The host of each rank.
     platform
-        What is in the platform.
+        Elements of the platform.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Run:
         write_ranks(directory / "traces", *(("init", *own, "finalize") for own in programs))
 
     def simgrid(self, config: Mapping[str, str]) -> list[float]:
-        """When each rank ends in SimGrid."""
+        """Return the time at which each rank ends in SimGrid."""
         return run_oracle(
             self.directory / "platform.xml",
             self.directory / "hosts",
@@ -72,7 +72,7 @@ class Run:
         )
 
     def tisim(self, config: Mapping[str, str]) -> list[float]:
-        """When each rank ends in tisim."""
+        """Return the time at which each rank ends in tisim."""
         result = tisim.replay(
             self.directory / "traces",
             platform=self.directory / "platform.xml",
@@ -86,7 +86,7 @@ class Run:
 
 
 def ends_of_the_far_pair(directory: Path, config: Mapping[str, str]) -> list[float]:
-    """When a transfer over the fat pipe ends, for ten latencies of the pipe."""
+    """Return when a transfer over the fat pipe ends, for ten latencies of the pipe."""
     programs = [["send 1 1 1000000"], ["recv 0 1 1000000"]]
     programs += [["send 3 1 1000000"], ["recv 2 1 1000000"]]
     far = []
@@ -147,7 +147,7 @@ def test_a_receive_waits_for_the_second_message(tmp_path: Path) -> None:
 
 
 def failed_tests(ranks: int, before: Sequence[str] = ()) -> list[list[str]]:
-    """Ranks that test twice at one instant: how long the second takes tells who was first."""
+    """Return ranks that test twice at the same instant: the second duration shows who was first."""
     programs = []
     for rank in range(ranks):
         actions = [f"irecv {ranks} 6 8", *before, *[f"test {ranks} {rank} 6"] * 2]
@@ -191,7 +191,7 @@ def test_lazy_shares_are_stale(trace: str, root: Path, nas_traces: Path) -> None
 
 
 def test_an_empty_message_has_overheads(tmp_path: Path) -> None:
-    """SimGrid 4.1 gives with the plain tables what 3.32 gives with those that begin with zeros."""
+    """SimGrid 4.1 with plain tables gives the times of 3.32 with tables that begin with zeros."""
     row = "8.93009e-06:7.654382e-10;1420:1.396843e-05:2.974094e-10"
     plain = {f"smpi/{name}": f"0:{row}" for name in ("os", "ois", "or")}
     as_4 = dict.fromkeys(plain, f"0:0:0;0.5:{row}")

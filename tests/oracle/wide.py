@@ -1,4 +1,4 @@
-"""Random cases of rarer forms: larger topologies, lists of speeds, odd units, tables, thresholds.
+"""Random cases of rarer forms: larger topologies, speed lists, odd units, tables, thresholds.
 
 ``draw_wide(number)`` always gives the same case; `campaign --wide` compares many of them.
 """
@@ -18,7 +18,7 @@ from tests.oracle.programs.configs import SELECTORS, draw_config, overheads, thr
 from tests.oracle.programs.program import MAX_BYTES, Program, Sizes
 
 OVERHEADS = ("smpi/os", "smpi/ois", "smpi/or")
-#: Options, each with its values; half of the cases set none of them.
+#: Options with their values; half of the cases set none of them.
 RARE = {
     "surf/precision": ("1e-8", "1e-10", "1e-12"),
     "maxmin/precision": ("1e-3", "1e-4", "1e-9"),
@@ -32,9 +32,9 @@ RARE = {
 
 
 class WideBuilder(Builder):
-    """A builder of what the campaign's own draws less wide."""
+    """Draws elements that the campaign's own builder rarely or never draws."""
 
-    with_lists = True  # several speeds of a host; SimGrid's peers and cabinets have one
+    with_lists = True  # several speeds per host; SimGrid's peers and cabinets have one
 
     def bandwidth(self) -> str:
         if self.rng.random() < 0.1:
@@ -101,7 +101,7 @@ class WideBuilder(Builder):
 
     def dragonfly(self) -> Zone:
         groups, chassis, nodes = self.sides(3, 1, 4, 48)
-        counts = (groups, chassis, self.rng.randint(groups, 6))  # a blade leads to each group
+        counts = (groups, chassis, self.rng.randint(groups, 6))  # a blade for each group
         rows = [(count, self.rng.randint(1, 4)) for count in counts]
         return self.topology("DRAGONFLY", math.prod(counts) * nodes, *rows, [nodes])
 
@@ -111,13 +111,13 @@ WIDE_FAMILIES: dict[str, Callable[[Builder], Zone]] = {
     "cache": lambda build: build.graph("DijkstraCache"),
     "zones": lambda build: build.zones(depth=2),
 }
-#: Those that a builder can make hard on routing, with one-way routes and ties.
+#: Families that a builder can make difficult for routing, with one-way routes and ties.
 CAN_BE_HARD = ("floyd", "dijkstra", "cache", "zones", "nested", "host_links")
 AUTHORS = (CollectiveAuthor, NumberedAuthor, CallAuthor, GivingUpAuthor)
 
 
 def step_table(rng: random.Random, low: float, high: float) -> str:
-    """A table of factors whose boundaries are in no order."""
+    """Return a table of factors with boundaries in random order."""
     sizes = {*rng.choices([0, 1, 16, 17, 1000, 1420, 65536, rng.randint(0, 10**6)], k=4)}
     rows = [f"{size}:{round(rng.uniform(low, high), 6)}" for size in sizes]
     rng.shuffle(rows)
@@ -127,7 +127,7 @@ def step_table(rng: random.Random, low: float, high: float) -> str:
 def wide_config(
     rng: random.Random, hosts: Sequence[str], selectors: Sequence[str]
 ) -> dict[str, str]:
-    """A configuration of the campaign, and rare options and thresholds."""
+    """Return a configuration of the campaign with rare options and thresholds."""
     config = draw_config(rng, hosts, selectors)
     if rng.random() < 0.3:
         edges = [0, 1, 2, 3, 17, 513, 1001, 4097, 65535, 65537, 1 << 20, (1 << 31) - 1]
@@ -149,7 +149,7 @@ def wide_config(
 
 
 def draw_wide(number: int, *, selectors: Sequence[str] = SELECTORS) -> Case:
-    """The case of a number."""
+    """Draw the case of a number."""
     rng = random.Random(f"wide {number}")
     family = rng.choice(list(WIDE_FAMILIES))
     hard = family in CAN_BE_HARD and rng.random() < 0.6

@@ -1,14 +1,14 @@
-"""The messages of collective calls: those that SimGrid makes, those that tisim schedules.
+"""Compare the messages of SimGrid's collective calls with those that tisim schedules.
 
-Both are brought to one form, a list of events for each rank of each call:
+Both are converted to a common form, a list of events for each rank and call:
 
 - ``(kind, peer, bytes)`` with kind ``send``, ``isend``, ``ssend`` or ``recv`` starts a request
   (a ``send`` blocks, a ``recv`` may or may not);
-- ``("wait", numbers)`` waits for the requests of these numbers, counted from 0 in the order in
+- ``("wait", numbers)`` waits for the requests with these numbers, counted from 0 in the order in
   which the rank started them, as one MPI_Wait or MPI_Waitall.
 
-`check` demands that they are equal, and that the same send meets the same receive.
-SimGrid's side comes from its log of requests, from one run of `messages.cpp` for many calls.
+`check` requires that they are equal, and that the same sends match the same receives.
+SimGrid's messages come from its log of requests, in one run of `messages.cpp` for many calls.
 """
 
 from __future__ import annotations
@@ -58,54 +58,54 @@ class Call:
     choose: Mapping[str, str] = field(default_factory=dict)
 
     def line(self, rank: int) -> str:
-        """The line of a rank."""
+        """Return the line of a rank."""
         return self.lines if isinstance(self.lines, str) else self.lines[rank]
 
     def collective(self, operation: str) -> str:
-        """The name of the algorithm or selector of `operation`, as a configuration says it."""
+        """Return the configuration's name of the algorithm or selector of `operation`."""
         return self.choose.get(operation, "default")
 
     def algorithm(self, operation: str) -> Algorithm:
-        """The algorithm or selector of `operation`."""
+        """Return the algorithm or selector of `operation`."""
         return algorithm(operation, self.collective(operation))
 
     @property
     def selector(self) -> str:
-        """The name of the selector."""
+        """Return the name of the selector."""
         return "default"
 
 
 def selected(selector: str) -> dict[str, str]:
-    """Every operation's algorithm is decided by `selector`."""
+    """Return a choice in which `selector` decides the algorithm of every operation."""
     return dict.fromkeys(OPERATIONS, selector)
 
 
 @dataclass
 class Trail:
-    """What one rank does in one call, and the tag of each request that it starts."""
+    """The events of one rank in one call, and the tag of each request that it starts."""
 
     events: list[Event] = field(default_factory=list)
     tags: list[int] = field(default_factory=list)
 
     def start(self, kind: str, peer: int, nbytes: int, tag: int) -> int:
-        """Add a request; returns its number."""
+        """Add a request and return its number."""
         self.events.append((kind, peer, nbytes))
         self.tags.append(tag)
         return len(self.tags) - 1
 
     def wait(self, numbers: frozenset[int]) -> None:
-        """Add a wait, unless there is nothing to wait for."""
+        """Add a wait, unless there are no requests to wait for."""
         if numbers:
             self.events.append(("wait", numbers))
 
 
 def check(calls: Sequence[Call], hosts: Sequence[int], cfg: Sequence[str] = ()) -> None:
-    """Assert that SimGrid and tisim make the same messages in the same order.
+    """Assert that SimGrid and tisim send the same messages in the same order.
 
     Parameters
     ----------
     calls
-        What the ranks call, one after the other, on the world.
+        The calls of the ranks on the world communicator, in order.
     hosts
         The number of the host of each rank, below 64.
     cfg
@@ -128,9 +128,9 @@ def check(calls: Sequence[Call], hosts: Sequence[int], cfg: Sequence[str] = ()) 
 
 
 def meetings(call: Sequence[Trail]) -> set[tuple[int, int, int, int]]:
-    """Which sends meet which receives: (source, its request, destination, its request).
+    """Return matching sends and receives: (source, its request, destination, its request).
 
-    Where a rank receives from any source, time decides: then the result is empty.
+    If a rank receives from any source, matching depends on time: the result is empty.
     """
     sent: dict[tuple[int, int, int], list[int]] = defaultdict(list)
     received: dict[tuple[int, int, int], list[int]] = defaultdict(list)
@@ -153,7 +153,7 @@ def meetings(call: Sequence[Trail]) -> set[tuple[int, int, int, int]]:
 
 
 def tisim(calls: Sequence[Call], hosts: Sequence[int]) -> list[list[Trail]]:
-    """What tisim schedules: for each call, for each rank."""
+    """Return tisim's schedule: for each call, for each rank."""
     size = len(hosts)
     surveyed: list[frozenset[int]] = [frozenset()] * size
     result = []
@@ -170,7 +170,7 @@ def tisim(calls: Sequence[Call], hosts: Sequence[int]) -> list[list[Trail]]:
 def expand_line(
     call: Call, rank: int, hosts: Sequence[int], surveyed: frozenset[int] = frozenset()
 ) -> codes.Script:
-    """The schedule of one rank."""
+    """Return the schedule of one rank."""
     word, *numbers = call.line(rank).split()
     return expand(
         decode_call(word, [float(number) for number in numbers], len(hosts)),
@@ -182,7 +182,7 @@ def expand_line(
 
 
 def trail_of(script: codes.Script) -> Trail:
-    """The common form of a schedule."""
+    """Convert a schedule to the common form."""
     trail = Trail()
     number: dict[int, int] = {}
     half, group, left = -1, set[int](), 0
@@ -216,12 +216,12 @@ def trail_of(script: codes.Script) -> Trail:
 def simgrid(
     calls: Sequence[Call], hosts: Sequence[int], cfg: Sequence[str] = ()
 ) -> list[list[Trail]]:
-    """What SimGrid does: for each call, for each rank.
+    """Return SimGrid's events: for each call, for each rank.
 
     Raises
     ------
     OracleError
-        SimGrid failed; the text names the call where it was.
+        If SimGrid failed; the text names the call.
     """
     size = len(hosts)
     with tempfile.TemporaryDirectory() as tmp:
@@ -264,7 +264,7 @@ def _lines(calls: Sequence[Call], rank: int) -> list[str]:
 
 
 class _Log:
-    """Reads SimGrid's log of requests, a line at a time."""
+    """Reads SimGrid's log of requests, line by line."""
 
     START = re.compile(
         r"(\d+)\|New (send|recv)  request (\w+)  \[.* size = (\d+), src = (-?\d+), "
@@ -278,7 +278,7 @@ class _Log:
         self.ranks = [_Rank() for _ in range(size)]
 
     def read(self, line: str) -> None:
-        """Take one line of the log."""
+        """Process one line of the log."""
         if match := self.START.match(line):
             pid, what, pointer, nbytes, src, dst, tag, flags = match.groups()
             bits = int(flags, 16)
@@ -301,7 +301,7 @@ def _send_kind(flags: int) -> str:
 
 
 class _Rank:
-    """One rank's requests as the log tells of them."""
+    """One rank's requests according to the log."""
 
     def __init__(self) -> None:
         self.trails: list[Trail] = []
@@ -313,7 +313,7 @@ class _Rank:
         self.rounds = 0
 
     def mark(self, begin: bool) -> None:
-        """A call begins or ends."""
+        """Handle the start or end of a call."""
         self._close()
         if begin:
             self.trails.append(Trail())
@@ -323,20 +323,20 @@ class _Rank:
         self.inside = begin
 
     def start(self, pointer: str, kind: str, peer: int, nbytes: int, tag: int) -> None:
-        """A request is started."""
+        """Handle the start of a request."""
         self._close()
         if self.inside:
             self.live[pointer] = self.trails[-1].start(kind, peer, nbytes, tag)
 
     def waitall(self, count: int) -> None:
-        """A round of MPI_Waitall begins: SimGrid waits for any of `count`, `count` times."""
+        """Start a round of MPI_Waitall: SimGrid waits for any of `count`, `count` times."""
         if count != self.expected or self.rounds == count:
             self._close()
         self.expected = count
         self.rounds += 1
 
     def done(self, how: str, pointer: str) -> None:
-        """A request is waited for on its own, or has ended in the current round."""
+        """Handle a request that was waited for individually or completed in the current round."""
         if how == "Waiting" and pointer in self.live:
             self._close()
             self.trails[-1].wait(frozenset({self.live.pop(pointer)}))

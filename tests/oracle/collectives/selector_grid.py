@@ -1,7 +1,7 @@
-"""Calls across the thresholds of the selectors, for the comparison with SimGrid.
+"""Calls on both sides of the selectors' thresholds, for the comparison with SimGrid.
 
 ``python -m tests.oracle.collectives.selector_grid [SELECTOR ...] [--seed N] [--ranks N ...]`` runs
-the full grid, every selector and operation on every placement, and prints what differs and what
+the full grid, every selector and operation on every placement, and prints the differences and what
 SimGrid itself cannot do; it takes about an hour.
 """
 
@@ -23,7 +23,7 @@ from tisim.actions.selectors.choice import Facts, read_tables
 SELECTORS = ("ompi", "mpich", "mvapich2", "impi")
 RANKS = (2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64)
 
-#: No call moves more bytes than this over all pairs of ranks, and none has a larger vector.
+#: Maximum number of bytes per call, summed over all pairs of ranks, and per vector.
 MAX_VOLUME = 96 << 20
 MAX_BYTES = 4 << 20
 
@@ -37,7 +37,7 @@ _MPICH = (256, 2048, 12288, 32768, 81920, 524288)
 
 
 def placements(ranks: int, rng: random.Random) -> Iterator[list[int]]:
-    """Hosts of the ranks: 1, 2, 4, 16 on a host, dealt out in turn, and uneven."""
+    """Yield the hosts of the ranks: 1, 2, 4 or 16 per host, round-robin, and uneven."""
     for each in (1, 2, 4, 8, 16):
         if ranks % each == 0 and (each == 1 or ranks >= each):
             yield [rank // each for rank in range(ranks)]
@@ -51,7 +51,7 @@ def placements(ranks: int, rng: random.Random) -> Iterator[list[int]]:
 
 
 def thresholds(selector: str, operation: str) -> list[int]:
-    """Sizes in bytes at which the selector's decision may change, and those around them."""
+    """Return sizes in bytes at which the selector's decision may change, and neighbouring sizes."""
     bounds = {0, 1, *(1 << k for k in range(4, 23, 3))}
     tables = {} if selector == "mpich" else read_tables(selector)
     found = [rows for key, rows in tables.items() if key.split()[0] == operation]
@@ -65,7 +65,7 @@ def thresholds(selector: str, operation: str) -> list[int]:
 def draw(
     selector: str, operation: str, ranks: int, rng: random.Random, sizes: Sequence[int]
 ) -> list[Call]:
-    """Calls of `operation` of `sizes` bytes: any root, several types."""
+    """Draw calls of `operation` with `sizes` bytes: any root, several types."""
     return [
         Call(line(operation, ranks, nbytes, rng), selected(selector))
         for nbytes in sizes
@@ -80,7 +80,7 @@ def _blocks(operation: str, ranks: int) -> int:
 
 
 def line(operation: str, ranks: int, nbytes: int, rng: random.Random) -> str:
-    """The line of a call of about `nbytes` bytes."""
+    """Return the line of a call of about `nbytes` bytes."""
     kind = rng.choice((_BYTE, _BYTE, _BYTE, _INT, _DOUBLE))
     count, root = nbytes // _WIDTH[kind], rng.choice((0, rng.randrange(ranks)))
     if operation == "barrier":
@@ -110,7 +110,7 @@ def line(operation: str, ranks: int, nbytes: int, rng: random.Random) -> str:
 
 
 def allgatherv_lines(ranks: int, nbytes: int, rng: random.Random) -> list[str]:
-    """An allgatherv of `nbytes` bytes in all: each rank's line names what it sends itself."""
+    """Return the lines of an allgatherv of `nbytes` bytes in total: each has the rank's count."""
     counts = [int(word) for word in line("reduce_scatter", ranks, nbytes, rng).split()[1:-2]]
     words = " ".join(map(str, counts))
     return [f"allgatherv {counts[rank]} {words} {_BYTE} {_BYTE}" for rank in range(ranks)]
@@ -119,7 +119,7 @@ def allgatherv_lines(ranks: int, nbytes: int, rng: random.Random) -> list[str]:
 def calls_across(
     selector: str, operation: str, ranks: int, rng: random.Random, most: int
 ) -> list[Call]:
-    """At most `most` calls whose sizes are at the thresholds of the selector."""
+    """Return at most `most` calls with sizes at the thresholds of the selector."""
     sizes = thresholds(selector, operation)
     if operation == "barrier":
         sizes = [0]
@@ -135,7 +135,7 @@ def calls_across(
 
 
 def mixed_calls(selector: str, ranks: int, rng: random.Random, length: int) -> list[Call]:
-    """Calls of all operations in random order: what the first of them learns matters later."""
+    """Return calls of all operations in random order: selectors learn from the first ones."""
     calls: list[Call] = []
     while len(calls) < length:
         calls += calls_across(selector, rng.choice(OPERATIONS), ranks, rng, 1)
@@ -143,7 +143,7 @@ def mixed_calls(selector: str, ranks: int, rng: random.Random, length: int) -> l
 
 
 def beyond_simgrid(call: Call, hosts: Sequence[int]) -> str | None:
-    """Why SimGrid's own choice cannot do the call, or does it wrongly; None: it can."""
+    """Return why SimGrid's own choice cannot perform the call correctly; None if it can."""
     word, *numbers = call.line(0).split()
     ranks, selector = len(hosts), call.collective("bcast")
     layout = nodes.layout(Script(0, ranks, tuple(hosts)))
@@ -179,7 +179,7 @@ def _impi_name(operation: str, ranks: int, nbytes: int, per_host: int) -> str:
 
 
 def _nothing(word: str, selector: str, ranks: int, per_host: int) -> Iterator[str]:
-    """The algorithms of a call of no elements that may not know how to share nothing."""
+    """Yield the algorithms of a call without elements that may not support an empty vector."""
     if selector == "impi" and word == "allreduce":
         yield _impi_name("allreduce", ranks, 0, per_host)
     if selector != "ompi":
@@ -193,7 +193,7 @@ def _nothing(word: str, selector: str, ranks: int, per_host: int) -> Iterator[st
 
 
 def _exchange(word: str, selector: str, ranks: int, nbytes: int, per_host: int) -> str | None:
-    """Pairs that need a power of two."""
+    """Return an error for pairwise exchanges, which need a power of two."""
     if ranks & (ranks - 1) == 0:
         return None
     if selector == "mpich":
@@ -213,7 +213,7 @@ def _exchange(word: str, selector: str, ranks: int, nbytes: int, per_host: int) 
 
 
 def _impi(word: str, ranks: int, nbytes: int, per_host: int, sizes: Sequence[int]) -> str | None:
-    """A Rabenseifner that needs a power of two, and broadcasts that send too much."""
+    """Return an error for Rabenseifner without a power of two, or broadcasts that send too much."""
     name = word
     if word == "allreduce":
         name = _impi_name("allreduce", ranks, nbytes, per_host)

@@ -1,4 +1,4 @@
-"""Collectives make the messages that SimGrid's make."""
+"""Collectives send the same messages as SimGrid's."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ HOSTS = {
     "2 hosts of 3": [rank // 3 for rank in range(6)],
     "1 host": [0] * 6,
 }
-#: Counts and types: below and above the limits of segments, of detached messages, and of the
-#: algorithms' own decisions. Each is tried with one root, the first with all roots.
+#: Counts and types: below and above the thresholds of segments, of detached messages, and of the
+#: algorithms' own decisions. Each is tested with one root, the first with all roots.
 SIZES = ((100, 6), (3000, 0), (20_001, 6), (5003, 0), (40_000, 0), (257, 14))
 #: Bytes of blocks, below and above the thresholds of segments and of eager messages.
 BLOCKS = (0, 1500, 100_000)
@@ -35,13 +35,13 @@ POWER_OF_TWO = {
     "pair", "pair_light_barrier", "pair_mpi_barrier", "pair_one_barrier", "rhv", "mpich_noncomm",
     "rab1", "smp_rsag_rab",
 }  # fmt: skip
-#: SimGrid's crash or deadlock in a communicator of one rank.
+#: SimGrid's versions crash or deadlock in a communicator of one rank.
 NOT_ALONE = {
     ("allreduce", "rab"), ("allreduce", "rab1"), ("barrier", "ompi_two_procs"), ("reduce", "NTSL"),
     ("reduce", "ompi_binary"), ("reduce", "ompi_binomial"), ("reduce", "ompi_chain"),
     ("reduce", "ompi_in_order_binary"), ("reduce", "ompi_pipeline"), ("reduce", "rab"),
 }  # fmt: skip
-#: SimGrid's divide by a number of elements, or take a vector of nothing for themselves again.
+#: SimGrid's versions divide by the number of elements, or call themselves again for empty vectors.
 NOT_EMPTY = {
     "ompi_pipeline", "ompi_chain", "ompi_in_order_binary", "ompi_binary", "ompi_binomial", "rab",
     "smp_binomial_pipeline", "ompi_ring_segmented",
@@ -49,7 +49,7 @@ NOT_EMPTY = {
 
 
 def fits(operation: str, name: str, hosts: Sequence[int]) -> bool:
-    """True if SimGrid can do it: it crashes, throws, deadlocks or sends too much otherwise."""
+    """Return False if SimGrid crashes, throws, deadlocks or sends too much."""
     size = len(hosts)
     cores = {list(hosts).count(host) for host in hosts}
     if name in POWER_OF_TWO and size & (size - 1):
@@ -85,22 +85,22 @@ def calls(operation: str, name: str, hosts: Sequence[int]) -> list[Call]:
 
 
 def sizes(name: str, hosts: Sequence[int]) -> list[tuple[int, int]]:
-    """The counts and types that SimGrid's algorithm can do."""
+    """Return the counts and types that SimGrid's algorithm supports."""
     if name == "ompi_split_bintree" and len({*hosts}) == len(hosts):
-        return [size for size in SIZES if size[0] > 3000]  # short ones go to SMP_linear
+        return [size for size in SIZES if size[0] > 3000]  # short ones use SMP_linear
     found = list(SIZES)
     if name not in NOT_EMPTY:
         found.append((0, 6))
-    if name == "rab":  # knows no complex numbers
+    if name == "rab":  # supports no complex numbers
         found.remove((257, 14))
-    # With fewer elements or bytes than ranks, two have too short or too long a buffer.
+    # With fewer elements or bytes than ranks, two algorithms have buffers of a wrong length.
     if name not in {"scatter_gather", "scatter_rdb_allgather"} or len(hosts) in (2, 4, 8):
         found.append((1, 0))
     return found
 
 
 def roots(name: str, hosts: Sequence[int]) -> list[int]:
-    """Roots to try; SimGrid's two-level gather needs the first rank of a host."""
+    """Return roots to test; SimGrid's two-level gather needs the first rank of a host."""
     if name == "mvapich2_two_level":
         return sorted({0, hosts.index(hosts[-1])})
     return sorted({0, len(hosts) // 2, len(hosts) - 1})
@@ -111,7 +111,7 @@ def words(*numbers: int) -> str:
 
 
 def calls_of_blocks(operation: str, name: str, hosts: Sequence[int]) -> list[Call]:
-    """Calls of one algorithm that moves blocks, with all sizes."""
+    """Return calls of one algorithm that moves blocks, with all sizes."""
     size, choose = len(hosts), {operation: name}
     if operation in ("allgather", "alltoall"):
         return [Call(f"{operation} {count} {count} 6 6", choose) for count in BLOCKS]

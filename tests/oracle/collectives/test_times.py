@@ -1,4 +1,4 @@
-"""Collectives, on communicators too: their times, their messages, and the choice of selectors."""
+"""Collectives, also on communicators: their times, their messages, and the choices of selectors."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ ROUNDS = max(len(ALGORITHMS[operation]) for operation in WITH_ALGORITHMS)
 
 
 def trace_line(line: str, flops: str) -> str:
-    """A line of the oracle of messages as a line of a trace: in bytes, with a reduction's flops.
+    """Convert a line of the message oracle to one of a trace: in bytes, with a reduction's flops.
 
-    SimGrid fails where calls of different types follow one another and their messages overtake
-    each other.
+    SimGrid fails if calls of different types follow one another and their messages overtake each
+    other.
     """
     word, *numbers = line.split()
     if word in OF_VECTORS:
@@ -52,7 +52,7 @@ def trace_line(line: str, flops: str) -> str:
 
 
 def write_trace(folder: Path, names: dict[str, str], rng: random.Random) -> None:
-    """Calls of all operations, with work of random length before each."""
+    """Write calls of all operations, each after a computation of random length."""
     lines: list[list[str]] = [[] for _ in HOSTS]
     empty = NOT_EMPTY.isdisjoint(names.values())
     for operation, name in {**names, "scan": "default", "exscan": "default"}.items():
@@ -72,10 +72,10 @@ def test_ends_when_simgrid_says(round_number: int, tmp_path: Path, root: Path) -
     for operation in WITH_ALGORITHMS:
         possible = [name for name in ALGORITHMS[operation] if fits(operation, name, HOSTS)]
         names[operation] = possible[round_number % len(possible)]
-    if names["bcast"] == "mvapich2_inter_node":  # alone it leaves ranks without the data
+    if names["bcast"] == "mvapich2_inter_node":  # on its own, it leaves ranks without the data
         names["bcast"] = "default"
     write_trace(tmp_path, names, random.Random(round_number))
-    # With graphene's smpi/async-small-thresh SimGrid's own hang.
+    # SimGrid hangs with graphene's smpi/async-small-thresh.
     hangs = names["bcast"] == "mvapich2_intra_node" or names["gather"] == "ompi_linear_sync"
     machine = "backbone" if hangs else "graphene"
     platform = root / "platforms" / f"{machine}.xml"
@@ -95,7 +95,7 @@ def test_ends_when_simgrid_says(round_number: int, tmp_path: Path, root: Path) -
 
 
 def members_of(rank: int, colors: Sequence[int], keys: Sequence[int]) -> list[int]:
-    """The world's ranks of the new communicator of a rank, in its order."""
+    """Return the world ranks of a rank's new communicator, in its order."""
     same = [other for other in range(len(colors)) if colors[other] == colors[rank]]
     return sorted(same, key=lambda other: (keys[other], other))
 
@@ -103,7 +103,7 @@ def members_of(rank: int, colors: Sequence[int], keys: Sequence[int]) -> list[in
 def trails(
     rank: int, members: Sequence[int], hosts: Sequence[int], lines: Sequence[str], config: Call
 ) -> list[Trail]:
-    """What tisim schedules for a rank in calls on a communicator; peers are ranks of the world."""
+    """Return tisim's schedule of a rank for calls on a communicator; peers are world ranks."""
     known: frozenset[int] = frozenset()
     found = []
     for line in lines:
@@ -127,7 +127,7 @@ def trails(
 
 
 def append(trail: Trail, later: Trail) -> None:
-    """Add what a rank does later, whose waits count its requests from the first."""
+    """Append later events of a rank; waits count its requests from the first."""
     before = len(trail.tags)
     for event in later.events:
         if event[0] == "wait":
@@ -190,7 +190,7 @@ def test_calls_on_a_part_of_the_world(selector: str, keys: list[int]) -> None:
     theirs = simgrid(calls, SCATTERED)
     for rank in ranks:
         members = members_of(rank, PARTS, keys)
-        # The split's own broadcast first.
+        # The broadcast of the split itself comes first.
         ours = trails(rank, members, SCATTERED, ["bcast 1 0 1", *lines], calls[-1])[1:]
         for line, call, our in zip(lines, theirs, ours, strict=True):
             assert call[rank].events == our.events, f"{line}: rank {rank} of {members}"

@@ -1,4 +1,4 @@
-"""Reads and writes that share disks, and MPI-IO on one, end when SimGrid 3.32 says."""
+"""Reads and writes that share disks, and MPI-IO on a disk, end at the times of SimGrid 3.32."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import tisim
 from tests.oracle.simgrid_exec import missing_s4u, s4u_program
 from tisim.kernel import Environment
 
-# Seconds: a sleep that ends so soon after an event ends with it (precision/timing).
+# Seconds: a sleep that ends within this time after an event ends with it (precision/timing).
 _PRECISION = 1e-9
 
 #: Bandwidths of reads and writes, in bytes/s, by host and disk.
@@ -25,7 +25,7 @@ Bandwidths = dict[tuple[str, str], tuple[float, float]]
 
 
 def rates(read: float, write: float, reads: int, writes: int) -> tuple[float, float]:
-    """What each read and each write of a disk gets: max-min fair shares."""
+    """Return the rates of each read and each write of a disk: max-min fair shares."""
     both = max(read, write)
     fair = both / (reads + writes)
     of_read = read / reads if reads else math.inf
@@ -38,7 +38,7 @@ def rates(read: float, write: float, reads: int, writes: int) -> tuple[float, fl
 
 
 def rounded_ends(accesses: Sequence[Access], bandwidths: Bandwidths) -> list[float]:
-    """When each access ends."""
+    """Return the time at which each access ends."""
     ends = [math.nan] * len(accesses)
     waiting = sorted(range(len(accesses)), key=lambda i: accesses[i].start, reverse=True)
     left: dict[int, float] = {}
@@ -82,7 +82,7 @@ RUNS, CASES_A_RUN = 10, 30
 
 @dataclass(frozen=True)
 class Access:
-    """One read or write: when it starts, where, and how many bytes it moves."""
+    """One read or write: its start time, disk and number of bytes."""
 
     start: float
     host: str
@@ -93,7 +93,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Machine:
-    """Hosts with disks, each of them a case of its own, and what uses them."""
+    """Hosts with disks, each a separate case, and their accesses."""
 
     xml: str
     accesses: tuple[Access, ...]
@@ -101,12 +101,12 @@ class Machine:
 
 
 def draw(seed: int, least: int = 10**12, most: int = 10**13, multiple: int = 2) -> Machine:
-    """Some hosts with one disk or two, each of which up to twelve accesses share.
+    """Draw hosts with one or two disks, each shared by up to twelve accesses.
 
-    The disks are fast: SimGrid rounds what an access has done to whole bytes at every event of the
-    simulation, which takes up to half a byte's time each (docs/adr/0033). Bandwidths are between
-    `least` and `most` bytes/s, and no access moves more than `most`. A disk may read `multiple`
-    times as fast as it writes.
+    The disks are fast: SimGrid rounds the progress of an access to whole bytes at every event of
+    the simulation, an error of up to half a byte's time each (docs/adr/0033). Bandwidths are
+    between `least` and `most` bytes/s, and no access moves more than `most`. A disk may read
+    `multiple` times as fast as it writes.
     """
     rng = random.Random(seed)
     hosts, accesses = [], []
@@ -176,10 +176,10 @@ def test_disks_are_shared_as_in_simgrid(seed: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(RUNS))
 def test_what_differs_on_slower_disks_is_the_rounding(seed: int, tmp_path: Path) -> None:
-    """With SimGrid's rounding the same shares give SimGrid's times.
+    """With SimGrid's rounding, the same shares give SimGrid's times.
 
-    Not with disks that read twice as fast as they write: half a byte is rounded up or down by the
-    last bit of a rate.
+    Not for disks that read twice as fast as they write: the last bit of a rate decides how half a
+    byte is rounded.
     """
     machine = draw(seed, 10**8, 10**9, multiple=1)
     platform = tmp_path / "platform.xml"
@@ -196,7 +196,7 @@ pytestmark = [
 ]
 MPI_IO_SOURCE = Path(__file__).with_name("run_mpi_io.c")
 MPI_IO_RANKS, CALLS, MPI_IO_CASES = 4, 8, 10
-# SMPI ends in a segmentation fault where the platform does not say what is on the disk.
+# SMPI crashes (segmentation fault) if the platform does not list the content of the disk.
 LENGTH = 10**12
 ONE_DISK = f"""<?xml version="1.0"?><!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
 <platform version="4.1"><zone id="z" routing="Full">
@@ -208,10 +208,10 @@ ONE_DISK = f"""<?xml version="1.0"?><!DOCTYPE platform SYSTEM "https://simgrid.o
 
 
 def draw_calls(seed: int) -> list[tuple[int, str, int, int]]:
-    """Rank, call, bytes or flops, and offset of each call, in an order that each rank follows.
+    """Draw calls (rank, call, bytes or flops, offset) in an order that each rank follows.
 
-    No rank reads after it has written: in SMPI a write cuts the file behind it. Collective calls
-    have parts of one size in the order of ranks: SMPI redistributes others before it writes them.
+    No rank reads after it has written: in SMPI, a write truncates the file after it. Collective
+    calls have parts of one size in rank order: SMPI redistributes others before writing them.
     """
     rng = random.Random(seed)
     together = rng.choice((None, "write", "read"))

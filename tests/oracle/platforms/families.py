@@ -1,4 +1,4 @@
-"""Random platforms in SimGrid's XML, a family at a time."""
+"""Random platforms in SimGrid's XML, by family."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LATENCIES = ("50us", "15us", "1us", "500us", "0s", "1.5e-5s", "100ns", "24.0us")
 
 
 def has_unique_paths(nodes: list[str], edges: dict[tuple[str, str], int]) -> bool:
-    """True if there is one shortest path between any two nodes of an undirected graph."""
+    """Return True if there is one shortest path between any two nodes of an undirected graph."""
     width = {**edges, **{(b, a): length for (a, b), length in edges.items()}}
     far = float("inf")
     distance = {(a, b): 0 if a == b else width.get((a, b), far) for a in nodes for b in nodes}
@@ -35,7 +35,7 @@ def has_unique_paths(nodes: list[str], edges: dict[tuple[str, str], int]) -> boo
 
 @dataclass
 class Zone:
-    """A zone's XML, the hosts in it, and the netpoint by which other zones reach it."""
+    """A zone's XML, its hosts, and the netpoint by which other zones reach it."""
 
     id: str
     xml: list[str]
@@ -45,14 +45,14 @@ class Zone:
 
 @dataclass
 class Builder:
-    """Draws the parts of one platform.
+    """Draws the elements of one platform.
 
     Parameters
     ----------
     rng
-        The source of chance.
+        Random number generator.
     hard
-        Hard on routing: graphs with ties and one-way routes, and any host as gateway of a zone.
+        Difficult routing: graphs with ties and one-way routes, and any host as gateway of a zone.
     """
 
     rng: random.Random
@@ -79,13 +79,13 @@ class Builder:
     # -- parts -----------------------------------------------------------------------------
 
     def host(self) -> tuple[str, str]:
-        """Name and XML."""
+        """Return the name and XML of a host."""
         name = self.name("host")
         core = f' core="{self.rng.randint(2, 4)}"' if self.rng.random() < 0.2 else ""
         return name, f'<host id="{name}" speed="{self.speed()}"{core}/>'
 
     def link(self) -> tuple[str, str]:
-        """The XML of a reference to the link, and the link's own XML."""
+        """Return the XML of a reference to a new link, and of the link."""
         name = self.name("link")
         policy = self.rng.choices(["SHARED", "FATPIPE", "SPLITDUPLEX"], [5, 1, 3])[0]
         own = (
@@ -98,14 +98,14 @@ class Builder:
         return f'<link_ctn id="{name}"/>', own
 
     def links(self, most: int) -> tuple[list[str], list[str]]:
-        """References to one or several fresh links, and the links' own XML."""
+        """Return references to one or several new links, and the XML of the links."""
         pairs = [self.link() for _ in range(self.rng.randint(1, most))]
         return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
     # -- zones -----------------------------------------------------------------------------
 
     def cluster(self, *, topology: str = "", size: int | None = None) -> Zone:
-        """A `<cluster>`: flat unless the attributes in `topology` say otherwise."""
+        """Return a `<cluster>`: flat unless the attributes in `topology` specify otherwise."""
         name = self.name("cluster")
         size = self.rng.randint(2, 16) if size is None else size
         first = self.rng.choice([0, 0, 7])
@@ -140,7 +140,7 @@ class Builder:
         return Zone(name, [f"<cluster {text} {topology}/>"], hosts, f"{name}-gate")
 
     def full(self) -> Zone:
-        """A zone with a route, of links of its own or shared with others, for every pair."""
+        """Return a zone with a route for every pair, over its own or shared links."""
         name = self.name("full")
         hosts, xml = self.hosts_of(self.rng.randint(2, 6))
         gateway = self.name("router")
@@ -157,9 +157,9 @@ class Builder:
         return Zone(name, self.zone(name, "Full", xml), hosts, gateway)
 
     def graph(self, routing: str) -> Zone:
-        """Hosts and routers joined by routes, with one shortest path between any two of them.
+        """Return hosts and routers connected by routes, with one shortest path between any two.
 
-        The hard ones have several, and routes in one direction.
+        With `hard` there are several, and routes in one direction.
         """
         name = self.name("graph")
         hosts, xml = self.hosts_of(self.rng.randint(2, 8))
@@ -186,7 +186,7 @@ class Builder:
         return Zone(name, self.zone(name, routing, xml), hosts, routers[0])
 
     def vivaldi(self) -> Zone:
-        """Peers with coordinates, whose distance is a latency in milliseconds."""
+        """Return peers with coordinates, whose distance is a latency in milliseconds."""
         name = self.name("vivaldi")
         hosts = [self.name("peer") for _ in range(self.rng.randint(2, 8))]
         xml = []
@@ -199,7 +199,7 @@ class Builder:
         return Zone(name, self.zone(name, "Vivaldi", xml), hosts, hosts[0])
 
     def host_links(self) -> Zone:
-        """A Cluster zone of hosts with a link each, perhaps with cabinets and a backbone."""
+        """Return a Cluster zone of hosts with one link each, possibly cabinets and a backbone."""
         name = self.name("hostlinks")
         hosts, xml = self.hosts_of(self.rng.randint(2, 6))
         ways: list[tuple[str, str]] = []
@@ -211,7 +211,7 @@ class Builder:
             )
             up, down = ("_UP", "_DOWN") if policy == "SPLITDUPLEX" else ("", "")
             ways.append((f"{name}-{i}{up}", f"{name}-{i}{down}"))
-            # Hosts may share their ways.
+            # Hosts may share their links.
             up, down = self.rng.choice(ways) if self.hard else ways[-1]
             xml.append(f'<host_link id="{host}" up="{up}" down="{down}"/>')
         if self.rng.random() < 0.5:
@@ -234,7 +234,7 @@ class Builder:
         return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
     def both_ways(self, src: str, dst: str) -> list[tuple[str, str, bool]]:
-        """One symmetrical route, or one for each direction."""
+        """Return one symmetrical route, or one for each direction."""
         if self.rng.random() < 0.6:
             return [(src, dst, True)]
         return [(src, dst, False), (dst, src, False)]
@@ -245,14 +245,14 @@ class Builder:
         return f'<route src="{src}" dst="{dst}"{kept}>{"".join(references)}</route>'
 
     def zone(self, name: str, routing: str, xml: list[str]) -> list[str]:
-        """A zone's XML, as one element; the format wants its routes last."""
+        """Return a zone's XML as one element; the format requires routes to come last."""
         routes = [line for line in xml if line.startswith(ROUTE_TAGS)]
         parts = [line for line in xml if line not in routes]
         body = "\n".join([*parts, *routes])
         return [f'<zone id="{name}" routing="{routing}">\n{body}\n</zone>']
 
     def leaf(self) -> Zone:
-        """A zone without zones in it."""
+        """Return a zone without inner zones."""
         makers: list[Callable[[], Zone]] = [
             self.cluster,
             self.full,
@@ -265,7 +265,7 @@ class Builder:
         return self.rng.choice(makers)()
 
     def zones(self, depth: int = 1) -> Zone:
-        """Zones in a zone, joined by zone routes between their gateways."""
+        """Return nested zones, connected by zone routes between their gateways."""
         name = self.name("zone")
         inner = [
             self.zones(depth - 1) if depth > 1 and self.rng.random() < 0.5 else self.leaf()
@@ -273,7 +273,7 @@ class Builder:
         ]
         routing = self.rng.choice(["Full", "Floyd", "Dijkstra"])
         xml = [line for zone in inner for line in zone.xml]
-        # SimGrid crashes on a Dijkstra zone that is entered by several gateways.
+        # SimGrid crashes on a Dijkstra zone that is entered through several gateways.
         fixed = {zone.id: self.gateway_of(zone) for zone in inner}
         if routing == "Full":
             joined = list(combinations(inner, 2))
@@ -306,11 +306,11 @@ class Builder:
         return Zone(name, self.zone(name, routing, xml), hosts, self.rng.choice(inner).gateway)
 
     def gateway_of(self, zone: Zone) -> str:
-        """By which host or router a route enters or leaves a zone."""
+        """Return the host or router by which a route enters or leaves a zone."""
         return self.rng.choice(zone.hosts) if self.hard else zone.gateway
 
     def topology(self, name: str, size: int, *rows: Sequence[int]) -> Zone:
-        """A cluster with a topology, whose parameters are rows of numbers."""
+        """Return a cluster with a topology whose parameters are rows of numbers."""
         words = ";".join(",".join(map(str, row)) for row in rows)
         return self.cluster(topology=f'topology="{name}" topo_parameters="{words}"', size=size)
 
@@ -329,7 +329,7 @@ class Builder:
         return self.topology("FAT_TREE", math.prod(down), [levels], down, up, parallel)
 
     def dragonfly(self) -> Zone:
-        # The router of a chassis that leads to group g is its g-th; SimGrid crashes without it.
+        # A chassis' router to group g is its g-th; SimGrid crashes without it.
         groups, chassis, nodes = (self.rng.randint(1, 3) for _ in range(3))
         counts = (groups, chassis, self.rng.randint(max(groups, 2), 4))
         rows = [(count, self.rng.randint(1, 3)) for count in counts]
@@ -355,13 +355,13 @@ HARD = ("floyd", "dijkstra", "host_links", "zones", "nested", "nested")
 
 
 def draw_platform(rng: random.Random, family: str, *, hard: bool = False) -> tuple[str, list[str]]:
-    """The text of a platform file, and the names of its hosts."""
+    """Return the text of a platform file and the names of its hosts."""
     zone = FAMILIES[family](Builder(rng, hard))
     body = "\n".join(zone.xml)
     return f'{HEAD}<platform version="4.1">\n{body}\n</platform>\n', zone.hosts
 
 
 def draw_hard_platform(seed: int) -> str:
-    """A platform that is hard on routing: ties, one-way routes, zones in zones, any gateway."""
+    """Return a platform with difficult routing: ties, one-way routes, nested zones, any gateway."""
     rng = random.Random(seed)
     return draw_platform(rng, rng.choice(HARD), hard=True)[0]

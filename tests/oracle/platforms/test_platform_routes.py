@@ -1,4 +1,4 @@
-"""Hosts, links and routes of a platform, as SimGrid has them: link by link."""
+"""Hosts, links and routes of a platform equal SimGrid's, link by link."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SOURCE = Path(__file__).with_name("print_routes.cpp")
 class SimgridPlatform:
     """Hosts: name to (speed, cores). Links: name to (bandwidth, latency, fatpipe).
 
-    Routes: pair of names to (names of links, latency), or to the reason why there is none.
+    Routes: pair of names to (names of links, latency), or to the reason why it has none.
     """
 
     hosts: dict[str, tuple[float, int]] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class SimgridPlatform:
 def ask_simgrid(
     platform: str | os.PathLike[str], pairs: Iterable[tuple[str, str]]
 ) -> SimgridPlatform:
-    """Load a platform in SimGrid; the routes stop where SimGrid aborts."""
+    """Load a platform in SimGrid; routes end where SimGrid aborts."""
     run = subprocess.run(
         [s4u_program(SOURCE), Path(platform).resolve(), "--log=root.thres:critical"],
         input="".join(f"{src}\t{dst}\n" for src, dst in pairs),
@@ -84,7 +84,7 @@ def check(path: Path, seed: int = 0) -> None:
 def check_resources(platform: Platform, theirs: SimgridPlatform) -> None:
     assert {h.name: (h.speed, h.cores) for h in platform.hosts} == theirs.hosts
     links = {link.name: (link.bandwidth, link.latency, link.fatpipe) for link in platform.links}
-    # Listing the network model's own loopback is a matter of taste.
+    # Implementations may or may not list the network model's own loopback.
     links.pop("__loopback__", None)
     theirs.links.pop("__loopback__", None)
     assert links == theirs.links
@@ -165,7 +165,7 @@ def test_odd_platforms(tmp_path: Path, odd: str) -> None:
     path = tmp_path / "platform.xml"
     body = f'<zone id="world" routing="Full">{ODD[odd]}</zone>'
     path.write_text(f'{HEAD}<platform version="4.1">{body}</platform>')
-    # Hosts of different clusters have no route here; those of one do.
+    # Hosts of different clusters have no route here; those of the same cluster do.
     platform = Platform.load(path)
     zones: dict[str, list[str]] = {}
     for host in platform.hosts:

@@ -1,4 +1,4 @@
-"""What SimGrid can do of collectives: algorithms by name, and calls under a selector."""
+"""Collectives that SimGrid supports: algorithms by name, and calls under a selector."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ POWER_OF_TWO = {
     ("reduce", "scatter_gather"),
     ("bcast", "scatter_rdb_allgather"),
 }
-#: SimGrid's send messages that nobody receives (which spoils later calls), read or write past
-#: their arrays, or do nothing, on some placements, sizes or roots: docs/collectives.md has them.
+#: SimGrid's versions send messages that nobody receives (which breaks later calls), access memory
+#: beyond their arrays, or do nothing, for some placements, sizes or roots: see docs/collectives.md.
 UNSOUND = {
     ("allgather", "2dmesh"),
     ("allgather", "3dmesh"),
@@ -41,12 +41,12 @@ UNSOUND = {
     ("scatter", "mvapich2_two_level_direct"),
 }
 
-#: In SimGrid a rank that is alone sends itself a message that nobody receives.
+#: In SimGrid, a single rank sends itself a message that nobody receives.
 TO_ITSELF = {("bcast", "NTSL"), ("bcast", "NTSL_Isend"), ("reduce", "ompi_binomial")}
 
 
 def able(operation: str, name: str, hosts: Sequence[str]) -> bool:
-    """True if SimGrid's algorithm does what it should among ranks on these hosts."""
+    """Return True if SimGrid's algorithm is correct among ranks on these hosts."""
     together = set(Counter(hosts).values())
     if (operation, name) in UNSOUND:
         return False
@@ -58,7 +58,7 @@ def able(operation: str, name: str, hosts: Sequence[str]) -> bool:
 
 
 def draw_algorithms(rng: random.Random, hosts: Sequence[str]) -> dict[str, str]:
-    """Options that name an algorithm for some operations."""
+    """Draw options that choose an algorithm for some operations."""
     config = {}
     for operation, names in ALGORITHMS.items():
         found = [name for name in names if able(operation, name, hosts)]
@@ -67,7 +67,7 @@ def draw_algorithms(rng: random.Random, hosts: Sequence[str]) -> dict[str, str]:
     return config
 
 
-#: Where a call's type stands among its arguments.
+#: Position of a call's type among its arguments.
 _TYPE_AT = {
     "bcast": 2, "reduce": 3, "allreduce": 2, "allgather": 2, "alltoall": 2, "alltoallv": 4,
     "allgatherv": 2, "gather": 3,
@@ -75,7 +75,7 @@ _TYPE_AT = {
 
 
 def in_bytes(words: Sequence[Word], default_width: int) -> str | None:
-    """A collective call in bytes, as `selector_grid` writes it; None: one that never fails.
+    """Return a collective call in bytes, as in `selector_grid`; None for calls that never fail.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def in_bytes(words: Sequence[Word], default_width: int) -> str | None:
 def fails(
     words: Sequence[Word], default_width: int, *, selector: str, hosts: Sequence[str]
 ) -> str | None:
-    """Why SimGrid cannot do a call under a selector, or does it wrongly; None: it can."""
+    """Return why SimGrid cannot perform a call correctly under a selector; None if it can."""
     line = in_bytes(words, default_width)
     if line is None or selector == "default":
         return None

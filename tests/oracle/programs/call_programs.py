@@ -1,4 +1,4 @@
-"""Random programs of the calls beyond SimGrid's replay; of requests that numbers alone name."""
+"""Random programs with calls beyond SimGrid's replay, or requests identified only by number."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.oracle.programs.program import Message, Program, Sizes, Word
 from tests.oracle.programs.program import Request as Pending
 from tests.oracle.programs.request_author import RequestAuthor
 
-#: Methods of an author that write a little, each with its weight, by the character of a program.
+#: Methods of an author that write a few lines, with weights, by the character of a program.
 Moves = dict[str, list[tuple[Callable[[], None], float]]]
 
 
@@ -23,7 +23,7 @@ class CallAuthor(RequestAuthor):
     """An author that mixes calls of all kinds."""
 
     def moves(self) -> Moves:
-        """What programs of each character do, with weights."""
+        """Return the methods used by programs of each character, with weights."""
         return {
             "communicators": [(self.split, 2), (self.duplicate, 0.5), (self.free, 0.5)],
             "collectives": [(self.blocking, 3)],
@@ -36,7 +36,7 @@ class CallAuthor(RequestAuthor):
         }
 
     def compose(self, steps: int) -> str:
-        """Write a program of a random character, whose name is returned."""
+        """Write a program of a random character and return the character's name."""
         moves = self.moves()
         kinds = [kind for kind in moves if self.rng.random() < 0.5] or ["communicators"]
         chosen = [(self.compute, 2.0), (self.sleep, 0.3), (self.wait, 4.0)]
@@ -49,14 +49,14 @@ class CallAuthor(RequestAuthor):
 
 
 class GivingUpAuthor(CallAuthor):
-    """An author that cancels and frees requests, as far as SimGrid can.
+    """An author that cancels and frees requests, as far as SimGrid supports it.
 
-    SimGrid 3.32 cancels a receive or a send that nothing has matched; one that was matched fails
-    the simulation. A freed request whose message is not buffered never ends there, and is a
-    deadlock.
+    SimGrid 3.32 can cancel a receive or send that is not matched; canceling a matched one fails
+    the simulation. A freed request whose message is not buffered never completes there, which is
+    a deadlock.
     """
 
-    #: Their requests, each with its rank.
+    #: Requests that nothing will match, each with its rank.
     in_vain: list[tuple[int, Request]]
 
     def moves(self) -> Moves:
@@ -71,7 +71,7 @@ class GivingUpAuthor(CallAuthor):
         return kinds
 
     def begin_in_vain(self) -> None:
-        """A receive or a synchronous send that nothing will match."""
+        """Start a receive or synchronous send that nothing will match."""
         group = self.any_group()
         src, dst = self.ends(group)
         count, kind = self.sizes.draw(self.default_width)
@@ -85,7 +85,7 @@ class GivingUpAuthor(CallAuthor):
         self.in_vain.append((rank, request))
 
     def give_up(self) -> None:
-        """Cancel one of them, and wait for it."""
+        """Cancel such a request and wait for it."""
         if not self.in_vain:
             return
         rank, request = self.in_vain.pop(self.rng.randrange(len(self.in_vain)))
@@ -94,7 +94,7 @@ class GivingUpAuthor(CallAuthor):
             self.put(request.event, rank, word, *request.key, *request.comm)
 
     def send_and_free(self) -> None:
-        """A buffered message whose request is freed at once."""
+        """Send a buffered message whose request is freed immediately."""
         group = self.any_group()
         src, dst = self.ends(group)
         if src == dst:
@@ -114,7 +114,7 @@ def draw_calls(
     selectors: Sequence[str] = ("default",),
     author: type[CallAuthor] = CallAuthor,
 ) -> Case:
-    """The case of a seed."""
+    """Draw the case of a seed."""
     rng = random.Random(seed)
     family = rng.choice(list(families))
     platform, names = draw_platform(rng, family)
@@ -137,9 +137,9 @@ def draw_calls(
 
 
 class NumberedAuthor(CollectiveAuthor):
-    """As its base, with a number for each request; free numbers are used again."""
+    """Extends its base with a number for each request; free numbers are reused."""
 
-    #: Waits for one or some of several requests.
+    #: Calls that wait for one or some of several requests.
     some_waits: tuple[str, ...] = ("waitany", "waitsome")
 
     def remember(self, message: Message, rank: int, key: tuple[Word, Word, int]) -> None:
@@ -173,7 +173,7 @@ class NumberedAuthor(CollectiveAuthor):
         some = self.rng.sample(met, self.rng.randint(1, len(met)))
         self.new_event()
         if self.rng.random() < 0.4:
-            # Whatever is complete afterwards, all of them may be named again.
+            # Later calls may name all of them, whichever have completed.
             self.pause(self.event, rank)
             self.write_list(rank, self.rng.choice(self.some_waits), some)
             return

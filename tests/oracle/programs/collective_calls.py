@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from tests.oracle.programs.program import MAX_BYTES, WIDTH_OF_TYPE, Author, Each, Peer, Word
 
-#: No collective moves more bytes than this over all pairs of ranks.
+#: Maximum number of bytes per collective, summed over all pairs of ranks.
 MAX_VOLUME = 64 << 20
 
 ROOTED = ("gather", "scatter")
@@ -28,19 +28,19 @@ OPERATIONS = (
 
 
 class CollectiveAuthor(Author):
-    """An author that knows collectives too.
+    """An author that also writes collectives.
 
     Attributes
     ----------
     most_alltoall
         The largest block, in bytes, of an alltoall among ranks that are not a power of two.
     one_type
-        Whether what is sent and what is received always have one type and one count.
+        Whether sent and received data always have the same type and count.
     apart
-        Whether a barrier follows each call, so that no rank is in the next one already.
+        Whether a barrier follows each call, so that no rank has already entered the next one.
     fails
-        Why SimGrid cannot do a call, given its words, the width of the default type and the
-        ranks that make it; such calls are not written.
+        Return why SimGrid cannot perform a call, given its words, the width of the default type and
+        the ranks that make it; such calls are not written.
     """
 
     most_alltoall = MAX_BYTES
@@ -49,15 +49,15 @@ class CollectiveAuthor(Author):
     fails: Callable[[Sequence[Word], int, Sequence[int]], str | None] | None = None
 
     def words_of(self, line: int) -> Sequence[Word]:
-        """A line that was written, as a blocking call of the world."""
+        """Return an existing line as a blocking call on the world."""
         return self.lines[line].words
 
     def members(self) -> Sequence[int]:
-        """The ranks that make the present call, as ranks of the world."""
+        """Return the ranks that make the current call, as world ranks."""
         return range(self.ranks)
 
     def collective(self, operation: str) -> None:
-        """One call of `operation` on every rank."""
+        """Write one call of `operation` on every rank."""
         self.new_event()
         written = len(self.lines)
         if operation == "barrier":
@@ -83,7 +83,7 @@ class CollectiveAuthor(Author):
         return 0 if self.rng.random() < 0.4 else self.any_rank()
 
     def optional(self, *words: Word | None) -> tuple[Word, ...]:
-        """The words up to the last that is not the default (which is None here)."""
+        """Return the words up to the last one that is not the default (None)."""
         kept = list(words)
         while kept and kept[-1] is None:
             kept.pop()
@@ -91,7 +91,7 @@ class CollectiveAuthor(Author):
         return tuple(default if word is None else word for word in kept)
 
     def root_and_types(self, root: int, *types: int | None) -> tuple[Word, ...]:
-        """A root and types, left away where they are the default."""
+        """Return a root and types, omitted where they are the default."""
         shown = Peer(root) if root or self.rng.random() < 0.5 else None
         if shown is None and all(kind is None for kind in types):
             return ()
@@ -101,12 +101,12 @@ class CollectiveAuthor(Author):
         return self.default_width if kind is None else WIDTH_OF_TYPE[kind]
 
     def typed(self, most: int) -> tuple[int, int | None]:
-        """A count and a type (None: the default)."""
+        """Draw a count and a type (None: the default)."""
         count, words = self.sizes.draw(self.default_width, min(most, MAX_BYTES))
         return count, (words[0] if words else None)
 
     def one_count(self, operation: str) -> None:
-        # In SimGrid's scans every rank sends to all that follow.
+        # In SimGrid's scans, every rank sends to all higher ranks.
         many = operation in ("scan", "exscan")
         count, kind = self.typed(MAX_VOLUME // self.ranks**2 if many else MAX_BYTES)
         root, flops = self.root(), self.flops()
@@ -127,10 +127,10 @@ class CollectiveAuthor(Author):
             most = min(most, self.most_alltoall)
         count, sent = self.typed(most)
         expected, received = count, sent
-        # SimGrid's alltoall by Bruck's algorithm sends a wrong number of bytes then.
+        # SimGrid's alltoall with Bruck's algorithm sends a wrong number of bytes in that case.
         mixed = operation != "alltoall" and not self.one_type and self.rng.random() < 0.2
         if mixed and sent is not None and self.width(sent) > 1:
-            expected, received = count * self.width(sent), 6  # the same bytes, counted singly
+            expected, received = count * self.width(sent), 6  # the same number of bytes, as bytes
         root = self.root()
         for rank in range(self.ranks):
             if operation in ROOTED:
@@ -141,7 +141,7 @@ class CollectiveAuthor(Author):
                 self.write(rank, operation, count, expected, *self.optional(sent, received))
 
     def counts(self, most: int, kind: int | None) -> tuple[int, ...]:
-        """A count for every rank: equal ones, a few, or all different."""
+        """Draw a count for every rank: equal ones, a few values, or all different."""
         style = self.rng.random()
         largest = self.sizes.nbytes(min(most, MAX_BYTES)) // self.width(kind)
         if style < 0.25:
@@ -178,7 +178,7 @@ class CollectiveAuthor(Author):
             )
 
     def varying(self, operation: str) -> None:
-        """`gatherv`, `allgatherv`, `scatterv`."""
+        """Write `gatherv`, `allgatherv` or `scatterv`."""
         kind = self.kind()
         pairs = self.ranks if operation != "allgatherv" else self.ranks**2
         counts = self.counts(MAX_VOLUME // pairs, kind)

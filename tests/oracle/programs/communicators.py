@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from tests.oracle.programs.collective_calls import OPERATIONS, CollectiveAuthor
 from tests.oracle.programs.program import Line, Sizes, Word
 
-#: The tags under which SimGrid's tracer writes the requests of non-blocking collectives.
+#: Tags under which SimGrid's tracer writes the requests of non-blocking collectives.
 PENDING_TAG = {
     "allgather": -557,
     "allgatherv": -668,
@@ -31,7 +31,7 @@ MOST_COMMUNICATORS = 6
 
 
 class CommunicatorAuthor(CollectiveAuthor):
-    """An author that knows communicators and non-blocking collectives."""
+    """An author that also writes communicators and non-blocking collectives."""
 
     def __init__(
         self, rng: random.Random, ranks: int, sizes: Sizes, *, double: bool, eager: bool
@@ -49,7 +49,7 @@ class CommunicatorAuthor(CollectiveAuthor):
     # -- lines ---------------------------------------------------------------------------
 
     def write(self, rank: int, *words: Word) -> None:
-        """A line of a rank of the present group."""
+        """Write a line of a rank of the current group."""
         first = f"{self.prefix}{words[0]}"
         world = self.group.members[rank]
         self.lines.append(Line(self.event, world, (first, *words[1:], *self.group.words)))
@@ -104,7 +104,7 @@ class CommunicatorAuthor(CollectiveAuthor):
         self.add_groups([Group(number, parent.members)], parent)
 
     def add_groups(self, made: Sequence[Group], parent: Group) -> None:
-        """New communicators; their ranks end the call with a broadcast, which SimGrid must do."""
+        """Add communicators; their creation ends with a broadcast, which SimGrid must support."""
         call = ("bcast", 4, 0, 6)
         if self.fails and any(self.fails(call, 1, group.members) for group in made):
             self.lines = [line for line in self.lines if line.event != self.event]
@@ -113,7 +113,7 @@ class CommunicatorAuthor(CollectiveAuthor):
         self.separate(parent)
 
     def separate(self, group: Group) -> None:
-        """In eager mode SimGrid mixes up messages of different calls that are under way."""
+        """Add a barrier: in eager mode SimGrid mixes up messages in flight of different calls."""
         if self.eager:
             for rank in group.members:
                 self.put(self.event, rank, "barrier", *group.words)
@@ -140,7 +140,7 @@ class CommunicatorAuthor(CollectiveAuthor):
     # -- collectives ---------------------------------------------------------------------
 
     def within(self, operation: str, prefix: str = "") -> Group:
-        """A call of all ranks of a group."""
+        """Write a call of all ranks of a group."""
         self.group, self.prefix = self.any_group(), prefix
         group, self.ranks = self.group, len(self.group.members)
         self.collective(operation)
@@ -156,7 +156,7 @@ class CommunicatorAuthor(CollectiveAuthor):
         operation = self.rng.choice(OPERATIONS)
         written = len(self.lines)
         group = self.within(operation, "i")
-        if len(self.lines) == written:  # one that SimGrid cannot do
+        if len(self.lines) == written:  # a call that SimGrid does not support
             return
         key = (-333, -333, PENDING_TAG[operation])
         for rank in group.members:
@@ -165,7 +165,7 @@ class CommunicatorAuthor(CollectiveAuthor):
 
 @dataclass(frozen=True)
 class Group:
-    """A communicator: what the trace calls it, and its members in their order."""
+    """A communicator: its name in the trace, and its members in order."""
 
     id: int
     members: tuple[int, ...]
@@ -177,7 +177,7 @@ class Group:
 
 @dataclass
 class Request:
-    """A pending request: the words that name it, and whether the other side has been posted."""
+    """A pending request: the words that identify it, and whether the other side is posted."""
 
     event: int
     key: tuple[Word, ...]
@@ -188,7 +188,7 @@ class Request:
 
 @dataclass
 class Half:
-    """A message of which one half was posted; `post` the other one."""
+    """A message with one side posted; `post` posts the other one."""
 
     event: int
     group: Group
@@ -202,7 +202,7 @@ class Half:
 
 @dataclass
 class Persistent:
-    """Two persistent requests that fit each other."""
+    """Two persistent requests that match each other."""
 
     event: int
     group: Group

@@ -14,7 +14,7 @@ TABLES = ("smpi/bw-factor", "smpi/lat-factor", "smpi/os", "smpi/ois", "smpi/or")
 
 
 def boundaries(rng: random.Random) -> list[int]:
-    """Where the segments of a table begin."""
+    """Return the start of each segment of a table."""
     first = 0 if rng.random() < 0.8 else rng.randint(1, 2000)
     later = {int(10 ** rng.uniform(1.5, 6)) for _ in range(rng.randint(0, 4))}
     return [first, *sorted(size for size in later if size > first)]
@@ -25,10 +25,10 @@ def factors(rng: random.Random, low: float, high: float) -> str:
 
 
 def overheads(rng: random.Random) -> str:
-    """Segments ``size:seconds:seconds per byte``.
+    """Return segments ``size:seconds:seconds per byte``.
 
-    No multiples of SimGrid's precision of 1e-9 s: the last bit would decide whether events that
-    far apart are one instant.
+    Not multiples of SimGrid's precision of 1e-9 s: the last bit would decide whether events at this
+    distance are at the same instant.
     """
 
     def segment(size: int) -> str:
@@ -40,7 +40,7 @@ def overheads(rng: random.Random) -> str:
 
 
 def draw_thresholds(rng: random.Random) -> dict[str, str]:
-    """Where messages stop to be eager, and to be detached."""
+    """Draw the thresholds of eager and detached messages."""
     if rng.random() < 0.4:
         low, high = sorted(rng.choice([0, 1, 512, 1000, 65536, 327680]) for _ in range(2))
         return dict(zip(THRESHOLDS, (str(low), str(high)), strict=True))
@@ -50,7 +50,7 @@ def draw_thresholds(rng: random.Random) -> dict[str, str]:
 
 
 def draw_network(rng: random.Random) -> dict[str, str]:
-    """A network model and its parameters."""
+    """Draw a network model and its parameters."""
     config: dict[str, str] = {}
     if rng.random() < 0.2:
         config["network/model"] = rng.choice(["LV08", "CM02"])
@@ -75,7 +75,7 @@ def draw_network(rng: random.Random) -> dict[str, str]:
 
 
 def draw_calls(rng: random.Random) -> dict[str, str]:
-    """What calls cost."""
+    """Draw the overheads of calls."""
     config = {
         key: overheads(rng) for key in ("smpi/os", "smpi/ois", "smpi/or") if chance(rng, 0.35)
     }
@@ -95,17 +95,17 @@ def chance(rng: random.Random, probability: float) -> bool:
 def draw_config(
     rng: random.Random, hosts: Sequence[str], selectors: Iterable[str] = ("default",)
 ) -> dict[str, str]:
-    """Options of SimGrid, each with its value; those not drawn keep their default.
+    """Draw options of SimGrid with their values; the others keep their defaults.
 
     Parameters
     ----------
     rng
-        The source of chance.
+        Random number generator.
     hosts
-        The host of each rank, on which it depends what SimGrid's algorithms can do.
+        The host of each rank, which determines the algorithms that SimGrid supports.
     selectors
-        The collective selectors to draw from. With others than `default`, some operations get an
-        algorithm of their own.
+        The collective selectors to draw from. With selectors other than `default`, some operations
+        get their own algorithm.
     """
     config = {**draw_thresholds(rng), **draw_network(rng), **draw_calls(rng)}
     choices = list(selectors)
@@ -117,13 +117,13 @@ def draw_config(
 
 
 def names_algorithms(config: Mapping[str, str]) -> bool:
-    """True if a configuration chooses collective algorithms in any way."""
+    """Return True if a configuration chooses collective algorithms in any way."""
     chosen = {"smpi/coll-selector", *(f"smpi/{operation}" for operation in ALGORITHMS)}
     return any(config.get(key, "default") != "default" for key in chosen)
 
 
 def thresholds(config: Mapping[str, str]) -> list[int]:
-    """The sizes, in bytes, at which a configuration changes something."""
+    """Return the sizes, in bytes, at which a configuration changes something."""
     found = [int(config[key]) for key in THRESHOLDS if key in config]
     for key in TABLES:
         found += [int(part.split(":")[0]) for part in config.get(key, "").split(";") if part]

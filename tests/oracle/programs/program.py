@@ -1,8 +1,8 @@
 """Random MPI programs that cannot deadlock, as time-independent traces.
 
-A program is one list of lines in an order in which the ranks could execute them one after the
-other: when a line blocks, whatever it waits for stands before it, or beside it in the same event.
-Each rank's trace is its share of the list, so every program runs to its end under any protocol.
+A program is one list of lines, in an order in which the ranks could execute them one after the
+other: if a line blocks, its dependencies precede it or are in the same event. Each rank's trace is
+its part of the list, so every program runs to completion under any protocol.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 ANY_SOURCE, ANY_TAG, PROC_NULL = -555, -444, -666
-#: Tags below are shared by many messages; from here on each is used once.
+#: Lower tags are shared by many messages; from here on, each is used once.
 FIRST_UNIQUE_TAG = 100
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A word of a line that is a rank (and is renumbered when a rank is dropped)."""
+    """A word of a line that is a rank (renumbered when a rank is dropped)."""
 
     rank: int
 
 
 @dataclass(frozen=True)
 class Each:
-    """Words of a line that are one number for every rank."""
+    """Words of a line with a number for every rank."""
 
     values: tuple[int, ...]
 
@@ -37,7 +37,7 @@ Word = str | int | float | Peer | Each
 
 @dataclass(frozen=True)
 class Line:
-    """One action of one rank; lines of one event belong together."""
+    """One action of one rank; the lines of one event belong together."""
 
     event: int
     rank: int
@@ -55,13 +55,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Program:
-    """All lines of `ranks` ranks, in an order in which they can run one by one."""
+    """All lines of `ranks` ranks, in an order in which they can run sequentially."""
 
     ranks: int
     lines: tuple[Line, ...]
 
     def texts(self) -> list[str]:
-        """The contents of the trace file of each rank."""
+        """Return the content of each rank's trace file."""
         files: list[list[str]] = [[] for _ in range(self.ranks)]
         for line in self.lines:
             files[line.rank].append(line.text())
@@ -71,12 +71,12 @@ class Program:
         return sorted({line.event for line in self.lines})
 
     def keep(self, events: Iterable[int]) -> Program:
-        """The program with only these events."""
+        """Return the program with only these events."""
         kept = set(events)
         return replace(self, lines=tuple(line for line in self.lines if line.event in kept))
 
     def without_rank(self, rank: int) -> Program:
-        """The program without a rank, and without the messages to and from it."""
+        """Return the program without a rank and its messages."""
         new = {old: old - (old > rank) for old in range(self.ranks) if old != rank}
         broken = {
             line.event
@@ -101,7 +101,7 @@ class Program:
 
 @dataclass
 class Message:
-    """A message of which at most one half has been posted yet."""
+    """A message of which at most one side is posted."""
 
     event: int
     src: int
@@ -109,13 +109,13 @@ class Message:
     tag: int
     count: int
     type_words: tuple[int, ...]
-    first: str = ""  # "send" or "recv": the half that was posted first
+    first: str = ""  # "send" or "recv": the side that was posted first
     requests: list[Request] = field(default_factory=list)
 
 
 @dataclass
 class Request:
-    """A pending isend or irecv, and the words by which a wait names it."""
+    """A pending isend or irecv, and the words by which a wait identifies it."""
 
     event: int
     key: tuple[Word, Word, int]
@@ -130,17 +130,17 @@ class Author:
     Parameters
     ----------
     rng
-        The source of chance; equal states give equal programs.
+        Random number generator; equal states give equal programs.
     ranks
-        How many ranks.
+        Number of ranks.
     sizes
         Draws the sizes of messages.
     double
         Whether `init` makes double the default type.
     eager
-        Whether small messages are sent eagerly. SimGrid then keeps two mailboxes a rank, one for
-        small messages and one for large ones, and of two messages of one key the later may be
-        matched first. So no two messages on their way to a rank then fit the same receive.
+        Whether small messages are eager. SimGrid then has two mailboxes per rank, one for small and
+        one for large messages, and of two messages with the same key the later one may be matched
+        first. Therefore no two messages in flight to a rank match the same receive.
     """
 
     def __init__(
@@ -169,10 +169,10 @@ class Author:
     def any_rank(self) -> int:
         return self.rng.randrange(self.ranks)
 
-    # -- alone ---------------------------------------------------------------------------
+    # -- computations ----------------------------------------------------------------------
 
     def flops(self) -> float | int:
-        """A volume: often a multiple of one unit, so that many things happen at one instant."""
+        """Draw a volume: often a multiple of one unit, so that many events coincide."""
         chance = self.rng.random()
         if chance < 0.05:
             return 0
@@ -215,7 +215,7 @@ class Author:
             self.remember(message, message.src, name)
 
     def post_recv(self, message: Message, *, blocking: bool, posted: bool) -> None:
-        """Post the receive; `posted`: its send stands before it, or beside it."""
+        """Post the receive; `posted`: its send precedes it or is in the same event."""
         src: Word = Peer(message.src)
         tag, count = message.tag, message.count
         chance = self.rng.random()
@@ -239,12 +239,12 @@ class Author:
         self.pending[rank].append(request)
 
     def half_done(self, message: Message) -> bool:
-        """True if another message between the same ranks has one half posted only."""
+        """Return True if another message between the same ranks has only one side posted."""
         ends = (message.src, message.dst)
         return any(queue and key[:2] == ends for key, queue in self.halves.items())
 
     def message(self) -> None:
-        """Both halves now, in one of the four ways (three to oneself)."""
+        """Post both sides now, in one of the four ways (three for messages to self)."""
         message = self.new_message()
         if self.halves.get(self.key(message)):
             return
@@ -259,7 +259,7 @@ class Author:
         self.meet_requests(message)
 
     def half(self) -> None:
-        """One half of a message now, without blocking; the other follows some time later."""
+        """Post one side of a message without blocking; the other follows later."""
         message = self.new_message()
         queue = self.halves.setdefault(self.key(message), deque())
         message.first = queue[0].first if queue else self.rng.choice(["send", "recv"])
@@ -270,7 +270,7 @@ class Author:
         queue.append(message)
 
     def meet(self) -> None:
-        """The other half of a message of which one half was posted."""
+        """Post the other side of a message with one side posted."""
         queues = [queue for queue in self.halves.values() if queue]
         if queues:
             message = self.rng.choice(queues).popleft()
@@ -286,13 +286,13 @@ class Author:
             request.met = True
 
     def nobody(self) -> None:
-        """A call whose partner is MPI_PROC_NULL."""
+        """Write a call whose peer is MPI_PROC_NULL."""
         self.new_event()
         rank, (count, type_words) = self.any_rank(), self.sizes.draw(self.default_width)
         self.write(rank, self.rng.choice(["send", "recv"]), PROC_NULL, 1, count, *type_words)
 
     def sendrecv(self) -> None:
-        """A ring of some ranks, each sending to the next and receiving from the one before."""
+        """Write a ring of ranks, each sending to the next and receiving from the previous one."""
         self.rings += 1
         if self.eager and self.rings > 1:
             return
@@ -309,7 +309,7 @@ class Author:
     # -- requests ------------------------------------------------------------------------
 
     def ready(self, rank: int) -> list[Request]:
-        """The requests that a wait may name: the oldest of their key, and not unmet."""
+        """Return the requests that a wait may name: both sides posted, oldest with their key."""
         oldest: dict[tuple[Word, Word, int], Request] = {}
         for request in self.pending[rank]:
             oldest.setdefault(request.key, request)
@@ -323,19 +323,19 @@ class Author:
             self.lines.append(Line(request.event, rank, ("wait", *request.key)))
 
     def pause(self, event: int, rank: int) -> None:
-        """Sleep for a time of its own, so that what follows is alone at its instant.
+        """Sleep for a unique time, so that the next action is alone at its instant.
 
-        Who is first of several is an accident of SimGrid's data structures
+        Which of several comes first is an accident of SimGrid's data structures
         (docs/adr/0012-one-instant.md).
         """
         seconds = round(self.rng.uniform(1e-6, 1e-4), 13)
         self.lines.append(Line(event, rank, ("sleep", seconds)))
 
     def test(self) -> None:
-        """Test a request, which may succeed or not; a later wait on it is allowed either way.
+        """Test a request, which may succeed or not; a later wait for it is allowed in both cases.
 
-        All ranks share the counter of failed tests, so when two of them test at one instant it
-        matters who is first; a pause goes before it.
+        All ranks share the counter of failed tests, so the order of two tests at the same instant
+        matters; a pause precedes the test.
         """
         rank = self.any_rank()
         if alone := [request for request in self.pending[rank] if request.unique]:
@@ -350,12 +350,12 @@ class Author:
             self.write(rank, "waitall")
             self.pending[rank].clear()
 
-    # -- the whole -----------------------------------------------------------------------
+    # -- the whole program ------------------------------------------------------------------
 
     def run(
         self, steps: int, moves: Sequence[Callable[[], None]], weights: Sequence[float]
     ) -> None:
-        """Make so many random moves, then what is left to be done."""
+        """Make `steps` random moves, then complete all pending operations."""
         for move in self.rng.choices(moves, weights, k=steps):
             move()
         while any(self.halves.values()):
@@ -364,10 +364,10 @@ class Author:
                 self.wait()
 
 
-#: Bytes of the types that both the trace format and the oracle know.
+#: Bytes of the types supported by both the trace format and the oracle.
 WIDTH_OF_TYPE = {0: 8, 1: 4, 2: 1, 3: 2, 4: 8, 5: 4, 6: 1, 7: 8, 11: 4, 16: 1, 19: 4, 20: 8, 43: 16}
 MAX_BYTES = 4 << 20
-#: Bytes of MPI's envelope: factor tables are looked up for the size plus this.
+#: Bytes of MPI's envelope: factor tables are indexed by the size plus this.
 ENVELOPE = 16
 
 
@@ -377,9 +377,9 @@ class Sizes:
     Parameters
     ----------
     rng
-        The source of chance.
+        Random number generator.
     thresholds
-        Sizes in bytes where the configuration changes something.
+        Sizes in bytes at which the configuration changes something.
     """
 
     def __init__(self, rng: random.Random, thresholds: Iterable[int]) -> None:
@@ -389,7 +389,7 @@ class Sizes:
         self.usual = sorted(powers | {1426, 3484, 5776, 9376, 12288, 15424, 65472, 81920, 327680})
 
     def nbytes(self, most: int) -> int:
-        """A size from 0 to `most` bytes."""
+        """Draw a size from 0 to `most` bytes."""
         chance = self.rng.random()
         if chance < 0.05:
             return 0
@@ -401,7 +401,7 @@ class Sizes:
         return int(math.exp(self.rng.uniform(0, math.log(most + 1)))) if most else 0
 
     def draw(self, default_width: int, most: int = MAX_BYTES) -> tuple[int, tuple[int, ...]]:
-        """A count, and the word for its type (none: the default type)."""
+        """Draw a count, and the word for its type (none: the default type)."""
         if self.rng.random() < 0.5:
             return self.nbytes(most) // default_width, ()
         kind = self.rng.choice(list(WIDTH_OF_TYPE))

@@ -9,12 +9,12 @@ SENDS = ("send", "ssend", "bsend", "isend", "issend", "ibsend")
 
 
 class RequestAuthor(CommunicatorAuthor):
-    """An author that knows all kinds of messages and requests."""
+    """An author that writes all kinds of messages and requests."""
 
     # -- messages ------------------------------------------------------------------------
 
     def ends(self, group: Group) -> tuple[int, int]:
-        """Two ranks of a group, sometimes twice the same."""
+        """Draw two ranks of a group, possibly the same."""
         src, dst = (self.rng.randrange(len(group.members)) for _ in range(2))
         if src == dst and self.rng.random() < 0.9:
             dst = (src + 1) % len(group.members)
@@ -34,7 +34,7 @@ class RequestAuthor(CommunicatorAuthor):
         return request
 
     def post(self, half: Half, *, send: bool, may_block: bool) -> Request | None:
-        """Post the send or the receive of a message; a request unless the call waits."""
+        """Post the send or receive of a message; return its request unless the call blocks."""
         group, tag, words = half.group, half.tag, half.words
         if send:
             kind = self.send_kind(may_block=may_block)
@@ -59,7 +59,7 @@ class RequestAuthor(CommunicatorAuthor):
         return None if waits else self.add_request(half.event, world, key, group)
 
     def message(self) -> None:
-        """Both halves now, or one of them now and the other later."""
+        """Post both sides now, or one side now and the other later."""
         group = self.any_group()
         src, dst = self.ends(group)
         count, kind = self.sizes.draw(self.default_width)
@@ -82,14 +82,14 @@ class RequestAuthor(CommunicatorAuthor):
             self.post(half, send=False, may_block=True)
 
     def answer(self) -> None:
-        """The other half of a message."""
+        """Post the other side of a message."""
         if self.open:
             half = self.open.pop(self.rng.randrange(len(self.open)))
             half.request.matched = True
             self.post(half, send=not half.sent, may_block=True)
 
     def iprobe(self) -> None:
-        """An MPI_Iprobe, for a message that may be there."""
+        """Write an MPI_Iprobe for a message that may have arrived."""
         group = self.any_group()
         if self.open and self.rng.random() < 0.6:
             half = self.rng.choice(self.open)
@@ -119,10 +119,10 @@ class RequestAuthor(CommunicatorAuthor):
         self.persistents.append(Persistent(event, group, src, dst, tag))
 
     def start(self) -> None:
-        """Start both; those of the last time are waited for first.
+        """Start both requests, after waiting for their previous messages.
 
-        In SimGrid a detached persistent send that starts again before its last message was received
-        renumbers that message, which then is never received: a barrier comes between.
+        In SimGrid, a detached persistent send that restarts before its last message was received
+        renumbers that message, which is then never received: a barrier prevents this.
         """
         if not self.persistents:
             return
@@ -164,7 +164,7 @@ class RequestAuthor(CommunicatorAuthor):
             self.put(request.event, rank, "test", *request.key, *request.comm)
 
     def several(self) -> None:
-        """A call about all pending requests of a rank, which may block if all can complete."""
+        """Write a call on all pending requests of a rank, which may block if all can complete."""
         rank = self.any_rank()
         requests = self.requests[rank]
         actions = ["testany", "testsome"]

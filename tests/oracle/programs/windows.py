@@ -1,8 +1,9 @@
-"""Random programs of one-sided communication, as far as SimGrid's is sound.
+"""Random programs of one-sided communication, as far as SimGrid's implementation is correct.
 
-Each window has one style, as SimGrid 3.32 takes an access behind a fence for one without an epoch
-when the window was also posted; and its locks are exclusive or shared, as an exclusive one does not
-wait for those who share (docs/reference/one_sided.md). Its MPI_Rget_accumulate gives no request.
+Each window uses one style, because SimGrid 3.32 treats an access after a fence as one without an
+epoch if the window was also posted. Its locks are either exclusive or shared, because an exclusive
+lock does not wait for shared ones (docs/reference/one_sided.md). SimGrid's MPI_Rget_accumulate
+returns no request.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ MAKERS = ("win_create", "win_allocate", "win_allocate_shared")
 
 
 class WindowAuthor(CallAuthor):
-    """An author of rounds, each of one window: an epoch of all ranks, with accesses in it."""
+    """An author of rounds, each on one window: an epoch of all ranks, with accesses in it."""
 
     numbers: list[int]
 
