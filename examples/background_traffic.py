@@ -1,8 +1,8 @@
-"""A replay that is slowed down by other traffic on the same network.
+"""Replay an application that competes with other traffic on the same network.
 
-A backup runs while the ring of four ranks does: an ordinary SimPy process copies a file over the
-link of rank 2, one block after the other, with a pause now and then. How much the ring suffers
-depends on the size of the blocks.
+A backup runs at the same time as a ring of four ranks: an ordinary SimPy process copies a file over
+the link of rank 2, block by block, with occasional pauses. The slowdown of the ring depends on the
+size of the blocks.
 """
 
 from pathlib import Path
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def backup(env, source, target, block):
-    """Copy blocks of so many bytes for ever, and rest for 2 ms after every fourth."""
+    """Copy blocks of `block` bytes forever, with a pause of 2 ms after every fourth."""
     while True:
         for _ in range(4):
             yield env.transfer(source, target, block)
@@ -22,7 +22,7 @@ def backup(env, source, target, block):
 
 
 def ring_beside_a_backup(platform, trace, block):
-    """The result of the replay, with blocks of that size on the network."""
+    """Return the result of the replay, with blocks of this size on the network."""
     env = Environment(platform)
     hosts = [host.name for host in platform.hosts[:5]]
     replay = env.replay(trace, hosts[:4])

@@ -1,8 +1,8 @@
-"""An action of one's own: what do checkpoints cost?
+"""A custom action: what do checkpoints cost?
 
-The trace has lines such as ``2 checkpoint 2e7``. What that means is written here, in Python: the
-rank waits for one of the two slots of the storage server, moves its bytes there, and lets the
-server write them.
+The trace has lines such as ``2 checkpoint 2e7``. Their meaning is defined here, in Python: the rank
+waits for one of the two slots of the storage server, transfers its data there, and lets the server
+write it.
 """
 
 import tempfile
@@ -15,13 +15,13 @@ import tisim
 ROOT = Path(__file__).resolve().parents[1]
 RANKS, STEPS = 4, 12
 SLOTS = 2
-WRITING = 4e8  # bytes a second of one slot
+WRITING = 4e8  # bytes/s per slot
 STORAGE = "c-255.me"
 
 
 @tisim.action("checkpoint")
 def checkpoint(rank, nbytes):
-    """Write so many bytes to the storage server."""
+    """Write `nbytes` bytes to the storage server."""
     env, size = rank.env, float(nbytes)
     if not hasattr(env, "storage"):
         env.storage = simpy.Resource(env, SLOTS)
@@ -32,7 +32,7 @@ def checkpoint(rank, nbytes):
 
 
 def write_trace(directory, interval):
-    """Time steps of a computation with an exchange, and a checkpoint after every few of them."""
+    """Write time steps of a computation with an exchange, and a checkpoint every few steps."""
     for rank in range(RANKS):
         lines = []
         for step in range(1, STEPS + 1):

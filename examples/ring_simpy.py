@@ -1,8 +1,8 @@
 """A ring of four MPI ranks, written as SimPy processes and replayed from a trace.
 
-Rank 0 computes, sends 1 MB to rank 1 and waits for it to come round; every other rank receives,
-computes and sends on. `traces/ring.4` says the same in four small files. Both go through the same
-simulation, so that the times are the same to the last digit.
+Rank 0 computes, sends 1 MB to rank 1 and waits for it to return; every other rank receives,
+computes and sends on. `traces/ring.4` contains the same in four small files. Both use the same
+simulation, so the times agree to the last digit.
 """
 
 from pathlib import Path
@@ -16,7 +16,7 @@ FLOPS = 1e6
 
 
 def member(env, rank, ends):
-    """One rank of the ring: a SimPy process that makes MPI calls."""
+    """Run one rank of the ring: a SimPy process that makes MPI calls."""
     after, before = (rank.number + 1) % rank.size, (rank.number - 1) % rank.size
     if rank.number == 0:
         yield rank.execute(FLOPS)

@@ -1,9 +1,9 @@
-"""Draws the synthetic measurements of this directory: truth.xml as tisim simulates it, with noise.
+"""Makes the synthetic measurements of this directory: tisim's times on truth.xml, with noise.
 
     python make_measurements.py [DIRECTORY]
 
-Every time is multiplied by a log-normal error of 3 %; one in a hundred is an outlier, two to ten
-times too long.
+Every time is multiplied by a log-normal error of 3 %; one in a hundred is an outlier, too long by a
+factor of two to ten.
 """
 
 from __future__ import annotations
@@ -25,40 +25,40 @@ LARGEST = 4 << 20
 
 
 class Laboratory:
-    """Measures the invented cluster."""
+    """Measures the synthetic cluster."""
 
     def __init__(self, seed: int = 1) -> None:
         self.random = np.random.default_rng(seed)
         self.platform = tisim.Platform.load(HERE / "truth.xml")
 
     def disturbed(self, seconds: float) -> float:
-        """A time as it would be measured."""
+        """Return a time with measurement errors."""
         outlier = self.random.random() < OUTLIERS
         error = np.exp(NOISE * self.random.standard_normal())
         return float(seconds * error * (self.random.uniform(2, 10) if outlier else 1))
 
     def calls(self, sizes: Iterable[int]) -> pd.DataFrame:
-        """Exact times of the calls, indexed by size."""
+        """Return the exact times of the calls, indexed by size."""
         return simulate(self.platform, HOSTS, sorted(set(sizes))).set_index("bytes")
 
     def rate(self, nbytes: int, directions: int) -> float:
-        """A bandwidth in bytes/s, as it would be measured."""
+        """Return a bandwidth in bytes/s, with measurement errors."""
         exact = simulate_rate(self.platform, HOSTS, nbytes, directions)
         return exact * float(np.exp(NOISE * self.random.standard_normal()))
 
     def sizes(self, count: int) -> list[int]:
-        """Sizes evenly spread over the logarithm, in random order."""
+        """Return sizes evenly spaced on a logarithmic scale, in random order."""
         drawn = np.exp(self.random.uniform(0, np.log(LARGEST), count))
         return [int(size) for size in drawn]
 
 
 def powers() -> list[int]:
-    """1, 2, 4, ... bytes, up to the largest message."""
+    """Return 1, 2, 4, ... bytes, up to the largest message."""
     return [1 << power for power in range(LARGEST.bit_length())]
 
 
 def skampi(laboratory: Laboratory) -> str:
-    """Round trips in microseconds."""
+    """Return round trips in microseconds."""
     sizes = sorted({*powers(), *range(2048, 65536, 4096)})
     calls = laboratory.calls(sizes)
     lines = ["# Synthetic.", "# SKaMPI Version 5.0", 'begin result "Pingpong_Send_Recv"']
@@ -71,7 +71,7 @@ def skampi(laboratory: Laboratory) -> str:
 
 
 def osu(laboratory: Laboratory, benchmark: str) -> str:
-    """One-way latencies in microseconds, or bandwidths in MB/s."""
+    """Return one-way latencies in microseconds, or bandwidths in MB/s."""
     titles = {
         "osu_latency": ("OSU MPI Latency Test", "Latency (us)"),
         "osu_bw": ("OSU MPI Bandwidth Test", "Bandwidth (MB/s)"),
@@ -90,7 +90,7 @@ def osu(laboratory: Laboratory, benchmark: str) -> str:
 
 
 def imb(laboratory: Laboratory) -> str:
-    """PingPong one way, PingPing and Sendrecv per exchange, in microseconds."""
+    """Return one-way PingPong, and PingPing and Sendrecv per exchange, in microseconds."""
     calls = laboratory.calls(powers())
     lines = ["# Synthetic, in the format of the Intel MPI Benchmarks."]
     for name in ("PingPong", "PingPing", "Sendrecv"):
@@ -111,14 +111,14 @@ def imb(laboratory: Laboratory) -> str:
 
 
 def platform_calibration(laboratory: Laboratory) -> dict[str, str]:
-    """Times inside calls, without a header."""
+    """Return times inside calls, without a header."""
     sizes = [size for size in laboratory.sizes(150) for _ in range(10)]
     calls = laboratory.calls(sizes)
     files: dict[str, list[str]] = {"PingPong": [], "Isend": [], "Recv": []}
     clock = 0.0
     for size in sizes:
         send = laboratory.disturbed(calls.loc[size, "send"])
-        # What the ping-pong takes beside MPI_Send is spent in MPI_Recv.
+        # The time of the ping-pong outside MPI_Send is spent in MPI_Recv.
         rest = max(2 * laboratory.disturbed(calls.loc[size, "pingpong"]) - send, 1e-7)
         clock += 0.01
         files["PingPong"] += [
@@ -132,7 +132,7 @@ def platform_calibration(laboratory: Laboratory) -> dict[str, str]:
 
 
 def own(laboratory: Laboratory) -> str:
-    """What the project's benchmark prints."""
+    """Return the output of the project's benchmark."""
     lines = ["# Synthetic.", "operation,bytes,pairs,directions,seconds,host,peer"]
     sizes = [size for size in laboratory.sizes(100) for _ in range(10)]
     calls = laboratory.calls(sizes)
@@ -149,7 +149,7 @@ def own(laboratory: Laboratory) -> str:
 
 
 def timed(laboratory: Laboratory) -> str:
-    """Computations of two problem classes, in cache and out of it, on two hosts."""
+    """Return computations of two problem classes, in and out of cache, on two hosts."""
     lines = ["# Synthetic.", "rank,volume,seconds,class,working_set,host"]
     for problem, working_set, speed in (("A", 1 << 20, 3.6e9), ("B", 16 << 20, 2.9e9)):
         for number in range(40):

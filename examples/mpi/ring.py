@@ -1,4 +1,4 @@
-"""A ring of Python objects, with mpi4py.
+"""A ring of Python objects with mpi4py.
 
 tisim record -o ring.tit -- mpirun -n 4 python ring.py
 """

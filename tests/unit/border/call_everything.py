@@ -1,7 +1,7 @@
-"""Calls every function of the bindings with wrong arguments; run as a process of its own.
+"""Call every function of the bindings with wrong arguments; run as a separate process.
 
-The process ends with status 0 unless one of them crashes it. The functions and their parameters are
-read from the stubs, so that a new one is called too.
+The process exits with status 0 unless a call crashes it. The functions and their parameters are
+read from the stubs, so that new functions are called, too.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ INTEGERS = [-(2**31), -7, -1, 0, 3, 99, 1_000_003, 2**40]
 NUMBERS = [float("nan"), float("inf"), -float("inf"), -1.0, 0.0, 1.5, 1e300]
 outcomes = {"returned": 0, "raised": 0}
 
-MOST_CALLS = 150  # of one function in one state
-MEMORY = 4 * 2**30  # bytes: what asks for more gets a MemoryError
+MOST_CALLS = 150  # per function and state
+MEMORY = 4 * 2**30  # bytes: larger requests raise MemoryError
 
 
 def main(seed: int) -> None:
@@ -73,7 +73,7 @@ def call_with_wrong_arguments(
 
 
 def values(name: str, annotation: str) -> list[Any]:
-    """Arguments for a parameter, most of them wrong."""
+    """Return arguments for a parameter, most of them wrong."""
     if annotation.startswith("Sequence[int]"):
         return [[], [99], [-1, 2], [0, 0]]
     if annotation.startswith("Sequence[float]"):
@@ -114,7 +114,7 @@ def readable() -> _core.TraceSet:
 
 
 def states() -> Iterator[Callable[[], _core.Simulation]]:
-    """Ways to make a simulation that has come to different points."""
+    """Yield functions that create a simulation in different states."""
     known = settings()
 
     def empty() -> _core.Simulation:

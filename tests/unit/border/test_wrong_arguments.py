@@ -1,4 +1,4 @@
-"""Hostile schedules and arguments at the border of the core are refused."""
+"""The core's bindings refuse malformed schedules and arguments."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tisim.simulation.settings import Settings
 from tisim.traces import Trace
 
 CALLS = Path(__file__).with_name("call_everything.py")
-# A guard against hanging for ever; nothing depends on it otherwise.
+# Protection against a hang; no test depends on the value.
 MOST_SECONDS = 300
 
 
 @pytest.fixture
 def core() -> Simulation:
-    """Two ranks that are driven from outside."""
+    """Return two ranks that are driven from outside."""
     settings = Settings(tisim.Platform.load(BACKBONE))
     simulation = Simulation(settings.model, settings.data)
     simulation.add_job(None, [0, 1], [])

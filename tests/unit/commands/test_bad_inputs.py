@@ -1,4 +1,4 @@
-"""Bad platforms, traces and options: one clear message, and nothing left behind."""
+"""Bad platforms, traces and options: one clear message, and no files left behind."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ def test_options_without_effect(tisim: CommandLine) -> None:
 def test_a_picture_that_cannot_be_drawn_costs_no_numbers(
     tisim: CommandLine, option: str, name: str
 ) -> None:
-    """A part behind the end of the run is known when the run is over."""
+    """Only after the run is it known that the part starts beyond its end."""
     picture, result = tisim.directory / name, tisim.directory / "x.json"
     late = (option, str(picture), "--begin", "3s", "--json", str(result))
     outcome = tisim.replay(*late, RING)
@@ -248,7 +248,7 @@ def test_a_picture_that_cannot_be_drawn_costs_no_numbers(
 
 
 def test_nothing_is_left_behind(tisim: CommandLine) -> None:
-    """Of a bad input; of a replay that is stuck, JSON says why."""
+    """After a bad input; if a replay is stuck, JSON contains the reason."""
     trace = tisim.trace("send 7 0 1", "compute 1")
     (tisim.directory / "out").mkdir()
     outcome = tisim.replay("--json", str(tisim.directory / "out" / "x.json"), trace)
@@ -283,7 +283,7 @@ PYTHON_ONLY = {
 
 
 def test_every_parameter_of_replay_is_an_option() -> None:
-    """Texts, types and defaults are those of `tisim.replay`; the rest has no option of its own."""
+    """Texts, types and defaults are those of `tisim.replay`; other parameters have no option."""
     helps = {option.help for option in replay_command.params if isinstance(option, click.Option)}
     for name in inspect.signature(replay).parameters:
         text = parameter_help(replay, name)
@@ -300,7 +300,7 @@ def test_commands_that_start_others_refuse_options_of_nobody(
 
 
 def test_units_a_second_have_a_prefix(tisim: CommandLine) -> None:
-    """What follows is refused only behind the speed."""
+    """The command itself is checked only after the speed."""
     for command, rest in (("record", ("-o", "x")), ("execute", (RING,))):
         start = (command, "--speed", "2.5Gf", *rest, "--", "no-such-program")
         refused(tisim, tisim(*start), "there is no command no-such-program.*")

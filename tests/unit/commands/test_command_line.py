@@ -1,4 +1,4 @@
-"""What ``tisim replay`` prints and writes, and what it loads."""
+"""The output of ``tisim replay``, its files, and the modules that it loads."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_package_that_is_missing(
 def test_a_package_is_missed_before_the_work(
     package: str, command: str, tisim: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What runs for hours and ends in a table does not fail for want of pandas in the end."""
+    """A long run that ends with a table does not fail at its end because pandas is missing."""
     hide_package(package, monkeypatch)
     monkeypatch.chdir(tisim.directory)
     tisim.write("study.toml", 'trace = "none"\nplatform = "none"\n[vary]\nspeed = ["x1", "x2"]\n')
@@ -220,7 +220,7 @@ def test_host_files_and_deployments_place_ranks(tisim: CommandLine) -> None:
     assert hosts("--deployment", deploy) == ["c-0.me", "c-1.me", "c-2.me", "c-3.me"]
 
 
-# Traces that are odd and good
+# Unusual but valid traces
 
 
 def test_sizes_beyond_32_bits(tisim: CommandLine) -> None:
@@ -284,7 +284,7 @@ def test_communicators_that_are_only_mentioned(tisim: CommandLine) -> None:
     "arguments", [["--version"], ["--help"], ["-h"], ["replay", "--help"], ["replay", "-h"]]
 )
 def test_help_is_quick(arguments: list[str]) -> None:
-    """It loads none of the libraries that take long."""
+    """Help does not load slow libraries."""
     code = (
         "import sys\nfrom tisim.commands.cli import main\n"
         f"try:\n  main({arguments!r})\nexcept SystemExit as end:\n  assert end.code == 0\n"
@@ -321,7 +321,7 @@ def test_the_command_line_starts_no_threads_of_openblas() -> None:
         assert run.stdout.split()[-1].decode() == used
 
 
-# Ends that come from outside
+# External interruptions
 
 
 def test_a_closed_pipe_is_no_error() -> None:
@@ -331,7 +331,7 @@ def test_a_closed_pipe_is_no_error() -> None:
 
 
 def test_ctrl_c_stops_a_long_run(tisim: CommandLine) -> None:
-    """In the middle of a simulation that would take minutes."""
+    """In the middle of a simulation that would take minutes otherwise."""
     collectives = "; ".join(["alltoall 100000 100000"] * 1000)
     trace = tisim.trace(*[collectives] * 128)
     code = (

@@ -1,4 +1,4 @@
-"""Shells complete the command line with the scripts that ``tisim completion`` prints."""
+"""Shells complete the command line with the scripts printed by ``tisim completion``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def path_with_tisim(directory: Path) -> dict[str, str]:
-    """An environment in which ``tisim`` is this interpreter's."""
+    """Return an environment in which ``tisim`` runs with this interpreter."""
     program = directory / "tisim"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m tisim "$@"\n')
     program.chmod(0o755)
@@ -24,7 +24,7 @@ def path_with_tisim(directory: Path) -> dict[str, str]:
 
 
 def complete_in_bash(directory: Path, *words: str) -> list[str]:
-    """What bash offers for the last of the words."""
+    """Return bash's completions of the last word."""
     code = f"""
     eval "$(tisim completion bash)"
     compopt() {{ [[ $2 == nospace ]] || echo "compopt $2"; }}

@@ -1,4 +1,4 @@
-"""Inputs that were made to hurt, and random hostile calls: each ends with one message."""
+"""Inputs designed to cause damage, and random hostile calls: each ends with one message."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_trace_may_unpack_to_so_much(tisim: CommandLine, monkeypatch: pytest.M
 
 
 def test_a_pipe_may_bring_so_much(tisim: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somebody who writes for ever is not read for ever."""
+    """An endless writer is not read forever."""
     monkeypatch.setattr("tisim.support.reading.LONGEST", 1 << 16)
     pipe = tisim.directory / "pipe"
     os.mkfifo(pipe)
@@ -158,11 +158,11 @@ def test_results(tisim: CommandLine, content: str, message: str) -> None:
 def test_studies_nested_without_end(tisim: CommandLine) -> None:
     deep = tisim.write("s.toml", "a = " + "[" * 100_000)
     refused(tisim, tisim("sweep", deep), "DIR/s.toml: this TOML is nested too deeply")
-    keys = tisim.write("s.toml", "a." * 20_000 + "a = 1")  # tomllib takes minutes
+    keys = tisim.write("s.toml", "a." * 20_000 + "a = 1")  # tomllib would take minutes
     refused(tisim, tisim("sweep", keys), "DIR/s.toml: this TOML is nested too deeply")
     long = tisim.write("s.toml", f"seed = {'9' * 6000}")
     refused(tisim, tisim("sweep", long), "DIR/s.toml: this is not TOML: .*")
-    word = tisim.write("s.toml", f"trace = '{'a' * 2_000_000}'")  # is looked at once
+    word = tisim.write("s.toml", f"trace = '{'a' * 2_000_000}'")  # refused immediately
     refused(tisim, tisim("sweep", word), ".*")
 
 
@@ -176,7 +176,7 @@ def test_absurd_sizes(tisim: CommandLine) -> None:
         refused(tisim, outcome, "the number of hosts is at most .*")
     many = tisim("generate", "wavefront", "--ranks", "2", "--iterations", "22147483648", "-o", "x")
     refused(tisim, many, r"--iterations must be at most 2\^30, not 22147483648")
-    # More than the cores of all hosts are as many as there are ranks.
+    # More than the cores of all hosts is equivalent to the number of ranks.
     assert tisim.replay("--mapping", "block:99999999999999999999", RING).status == 0
 
 
@@ -187,7 +187,7 @@ def test_a_platform_without_a_name(tisim: CommandLine) -> None:
 
 
 def test_a_host_of_many_digits(tisim: CommandLine) -> None:
-    """Neither its numbers nor names like it are looked for until the user gives up."""
+    """Neither the search for its numbers nor for similar names takes forever."""
     outcome = tisim("platform", BACKBONE, "--route", "9" * 20_000, "c-0")
     refused(tisim, outcome, ".* has no host .9{20000}.*")
 
@@ -246,7 +246,7 @@ def test_what_nobody_foresaw_asks_for_a_report(
 def test_ctrl_c_while_a_class_is_made(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupted(*_: object) -> None:  # as Python 3.11 does it in __set_name__
+    def interrupted(*_: object) -> None:  # as Python 3.11 raises it in __set_name__
         raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
 
     monkeypatch.setattr("tisim.platform.Platform.load", interrupted)
@@ -260,12 +260,12 @@ def test_random_hostile_calls_end_with_one_message(tmp_path: Path) -> None:
 
 
 def test_kills_leave_the_old_file_or_the_whole_new_one(tmp_path: Path) -> None:
-    """At most the scenario that was running is lost of a sweep."""
+    """A sweep loses at most the running scenario."""
     run("kills", "--kills", str(campaign(4, 500)), room=tmp_path)
 
 
 def run(module: str, *words: str, room: Path) -> None:
-    """Run a campaign, which finds nothing."""
+    """Run a campaign and assert that it finds no errors."""
     ended = subprocess.run(
         [sys.executable, "-m", f"tests.torture.{module}", *words],
         cwd=ROOT,

@@ -1,4 +1,4 @@
-"""What `tisim inspect`, replays and their reports say of files."""
+"""Files in `tisim inspect`, replays and their reports."""
 
 from __future__ import annotations
 

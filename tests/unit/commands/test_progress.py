@@ -1,4 +1,4 @@
-"""The progress bar of long work, and how far a replay says that it is."""
+"""The progress bar of long commands, and the progress that a replay reports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tisim.traces import Trace, pack
 
 
 class Terminal(io.StringIO):
-    """A terminal that remembers."""
+    """A terminal that records its output."""
 
     def isatty(self) -> bool:
         return True
@@ -41,7 +41,7 @@ def test_a_terminal_sees_part_time_left_rate_and_clock(monkeypatch: pytest.Monke
     text = shown(monkeypatch, Terminal())
     assert "replay" in text
     assert "50%" in text
-    assert re.search(r"\d:\d\d:\d\d", text)  # the time left
+    assert re.search(r"\d:\d\d:\d\d", text)  # remaining time
     assert re.search(r"[\d,]+ actions/s, simulated 1\.25 s", text)
 
 
@@ -69,7 +69,7 @@ def test_the_title_can_change(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_replay_tells_how_far_it_is(
     packed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As the part of its lines that it has done, whether they are long or short."""
+    """The fraction of the processed lines, whether they are long or short."""
     monkeypatch.setattr("tisim.kernel.driver._REPORT_INTERVAL", 0.001)
     lines = 600_000
     trace = tmp_path / "trace"
@@ -99,7 +99,7 @@ def test_opening_a_trace_tells_how_far_it_is(
     files = [tmp_path / "trace" / f"rank-{rank}.txt" for rank in range(8)]
     files[0].parent.mkdir()
     for rank, file in enumerate(files):
-        numbers = random.Random(rank)  # which do not compress to nothing
+        numbers = random.Random(rank)  # poorly compressible
         text = "".join(f"{rank} compute {numbers.random()}\n" for _ in range(2000))
         file.write_bytes(gzip.compress(text.encode()) if "compressed" in form else text.encode())
     source: Path | list[Path] = files if form == "files" else files[0].parent

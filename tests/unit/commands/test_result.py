@@ -1,4 +1,4 @@
-"""What a result counts, against programs that can be counted by hand."""
+"""The counts of a result, for programs that can be counted by hand."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def replay(directory: Path, *ranks: str, **options: Any) -> tisim.Result:
 
 
 def counts(result: tisim.Result) -> list[tuple[int, int]]:
-    """Messages and bytes that each rank sent."""
+    """Return the number of messages and bytes sent by each rank."""
     pairs = zip(result.messages_sent.tolist(), result.bytes_sent.tolist(), strict=True)
     return list(pairs)
 
@@ -58,7 +58,7 @@ def test_messages_of_collectives(
 
 
 def test_actions_are_lines(tmp_path: Path) -> None:
-    """A line that stands for several operations is one action, and so are those that do nothing."""
+    """A line for several operations counts as one action, and so do lines without effect."""
     result = replay(
         tmp_path,
         "init;compute 1;sendRecv 1 1 1 1 6 6;allreduce 8 100;finalize",
@@ -122,7 +122,7 @@ def test_json_is_read_as_it_was_written(event_log: bool, tmp_path: Path) -> None
         assert read.ranks.equals(result.ranks)
         assert (read.config, read.warnings) == (result.config, result.warnings)
         assert ("breakdown" in read.to_dict()) is event_log
-    assert result.warnings  # a lost type, so that there is one to be read
+    assert result.warnings  # an unknown type, so that there is a warning
     with pytest.raises(tisim.TisimError, match="no event log"):
         _ = read.breakdown
 
@@ -160,7 +160,7 @@ def test_what_is_no_result(text: str, message: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("event_log", [False, True])
 def test_results_pickle(event_log: bool, tmp_path: Path) -> None:
-    """And are the same in another process, without the event log of this one."""
+    """They are equal in another process, but without the event log."""
     (tmp_path / "trace").mkdir()
     result = replay(tmp_path / "trace", "compute 1e9;sleep 0.5", event_log=event_log)
     _ = result.ranks, result.finish

@@ -1,4 +1,4 @@
-"""What is written depends on the inputs alone, not on where, when and how it is written."""
+"""Output depends only on the inputs, not on where, when and how it is written."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ COMMANDS = (
 )
 
 
-# All commands in one process, which imports tisim once.
+# Run all commands in one process, which imports tisim once.
 RUN = """\
 import sys
 from tisim.commands.cli import main
@@ -63,7 +63,7 @@ def written(directory: Path, workers: int, **variables: str) -> dict[str, bytes]
     )
     files = {str(path.relative_to(directory)): path for path in directory.rglob("*")}
     found = {name: path.read_bytes() for name, path in files.items() if path.is_file()}
-    # How long the simulation took is the one thing that may differ.
+    # Only the wall time of the simulation may differ.
     found["o.json"] = re.sub(rb'"wall_time": [^,]*', b"", found["o.json"])
     frame = pd.read_csv(files["s.csv"]).drop(columns="wall_time")
     found["s.csv"] = frame.to_csv().encode()

@@ -1,4 +1,4 @@
-"""``tisim replay`` on the SimPy kernel: with the compiled core, without it, and what it refuses."""
+"""``tisim replay`` on the SimPy kernel: with and without the compiled core, and what it refuses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tisim.support import missing_core
 
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The installed packages without tisim."""
+    """Return the installed packages without tisim."""
     directory = tmp_path_factory.mktemp("packages")
     for package in Path(sysconfig.get_paths()["purelib"]).iterdir():
         if "tisim" not in package.name and package.suffix != ".pth":
@@ -27,7 +27,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def without_core(packages: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run tisim from the sources, with no core to be found."""
+    """Run tisim from the sources, without a core."""
     code = (
         "import sys\nsys.meta_path[:] = sys.meta_path[-3:]\n"
         f"sys.path[:] = {[str(ROOT), str(packages)]!r} + "

@@ -1,4 +1,4 @@
-"""Replays that cannot go on: a report of who waits for what."""
+"""Deadlocked replays report which ranks wait, and for what."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_collective_that_one_rank_never_enters(tisim: CommandLine) -> None:
 
 
 def test_a_collective_that_nobody_waits_in(tisim: CommandLine) -> None:
-    """The root of a small broadcast goes on at once; the others must still call it."""
+    """The root of a small broadcast continues immediately; the others must still call it."""
     stuck(
         tisim,
         tisim.replay(tisim.trace("init; bcast 10", "init; finalize")),

@@ -1,4 +1,4 @@
-"""What-if: one way to write a change, and results that say what was changed."""
+"""What-if: a uniform syntax of changes, and results that state the changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every command says which files it has written, and disturbs nothing that a machine reads."""
+"""Every command reports the files that it wrote, without disturbing machine-readable output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tisim.commands.cli import tisim as tisim_command
 
 
 def written(outcome_err: str) -> list[str]:
-    """The files that a command says it has written; it says nothing else."""
+    """Return the files that a command reports as written; assert that it prints nothing else."""
     lines = outcome_err.splitlines()
     assert all(line.startswith("tisim: wrote ") for line in lines), lines
     return [line.removeprefix("tisim: wrote ") for line in lines]
@@ -117,7 +117,7 @@ def test_sweep_names_its_file_and_the_copy_of_an_older_one(tisim: CommandLine) -
 
 
 def commands(command: click.Command, *names: str) -> list[tuple[str, ...]]:
-    """The names of a command, and of those below it."""
+    """Return the names of a command and its subcommands."""
     below = dict(command.further) if isinstance(command, Branching) else {}
     if isinstance(command, click.Group):
         context = click.Context(command)

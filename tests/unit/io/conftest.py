@@ -13,7 +13,7 @@ from tisim.analysis.result import Result
 from tisim.platform.deployment import Deployment
 from tisim.traces import check, pack
 
-# Two hosts with a disk each of 200 and 80 bytes/s, and a third one without.
+# Two hosts, each with a disk, of 200 and 80 bytes/s, and a third one without.
 PLATFORM = """
 <platform version="4.1"><zone id="z" routing="Full">
   <host id="a" speed="1Gf"><disk id="d" read_bw="200" write_bw="80">
@@ -50,13 +50,13 @@ def replay(tmp_path: Path) -> Replay:
 
 
 def findings(folder: Path, *ranks: str) -> list[str]:
-    """What a check of these programs says."""
+    """Return the findings of a check of these programs."""
     trace = tisim.Trace.open(write_trace(folder, *ranks))
     return [finding.message for finding in check(trace).findings]
 
 
 def packed_again(folder: Path, result: Result, **options: object) -> Path:
-    """Pack the trace whose replay on host a gave `result`: its replay gives the same."""
+    """Pack the trace whose replay on host a gave `result`, and assert the same result."""
     packed = folder / "packed.tit"
     pack(folder / "trace.txt", packed)
     hosts = ["a"] * len(result.hosts)

@@ -1,4 +1,4 @@
-"""Replays of calls of MPI-IO, of generated traces too: who waits for whom, positions, lengths."""
+"""Replays of MPI-IO calls, also of generated traces: dependencies, positions, lengths."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tisim.traces import Trace, check
 from tisim.traces.generate.patterns import ACCESSES, Access, Io
 
 OPEN = "file_open 0 /scratch/f rwc"
-# Time of a call's barriers, on a disk that takes seconds.
+# Maximum time of a call's barriers; the disk takes seconds.
 BARRIERS = 1e-3
 
 
 def test_a_collective_write_waits_for_all_ranks_and_then_all_write(replay: Replay) -> None:
     late = f"{OPEN}; compute 2e9; file_write_at_all 0 40 40; file_close 0"
     result = replay(f"{OPEN}; file_write_at_all 0 40 0; file_close 0", late)
-    # From second 2 on two ranks share 80 bytes a second.
+    # From second 2 on, two ranks share 80 bytes/s.
     assert result.simulated_time == pytest.approx(3.0, abs=BARRIERS)
 
 
@@ -101,7 +101,7 @@ def test_packed_traces_are_replayed_alike(replay: Replay, tmp_path: Path) -> Non
 
 
 def _split(rank: int, between: str = "sleep 2") -> str:
-    """Write 80 bytes, a second of the disk, while the rank sleeps for two."""
+    """Write 80 bytes (one second of the disk) while the rank sleeps for two seconds."""
     return (
         f"{OPEN}; file_write_at_all_begin 0 80 {80 * rank}; {between}; "
         "file_write_at_all_end 0; file_close 0"
@@ -110,7 +110,7 @@ def _split(rank: int, between: str = "sleep 2") -> str:
 
 @pytest.mark.parametrize(("way", "seconds"), [("independent", 4.0), ("romio", 4.0), ("ompio", 2.0)])
 def test_libraries_do_the_work_when_they_do(replay: Replay, way: str, seconds: float) -> None:
-    # Two ranks write for two seconds, and sleep for two: OMPIO at once.
+    # Two ranks write for two seconds and sleep for two; with OMPIO, at the same time.
     result = replay(*map(_split, range(2)), config={"tisim/collective-io": way})
     assert result.finish.tolist() == pytest.approx([seconds] * 2, abs=BARRIERS)
     assert result.io is not None
@@ -124,7 +124,7 @@ def test_the_second_step_waits_for_what_is_left(replay: Replay) -> None:
     assert result.finish.tolist() == pytest.approx([2.0] * 2, abs=BARRIERS)
     assert result.io is not None
     assert result.io["seconds"] == pytest.approx([1.5] * 2, abs=BARRIERS)
-    # The first step waits for nobody.
+    # The first step does not wait for other ranks.
     late = [f"{OPEN}; sleep {3 * rank}; " + _split(rank).split("; ", 1)[1] for rank in range(2)]
     finish = replay(*(one.replace("; file_close 0", "") for one in late), config=config).finish
     assert finish.tolist() == pytest.approx([2.0, 5.0], abs=BARRIERS)
@@ -175,7 +175,7 @@ def test_a_write_goes_on_while_its_rank_computes(replay: Replay) -> None:
         ("compute 1e9; wait request=3", 2.0),
         ("compute 1e9; waitall", 2.0),
         ("compute 1e9; waitany requests=3", 2.0),
-        ("compute 1e9", 2.0),  # what is pending at the end is waited for
+        ("compute 1e9", 2.0),  # pending operations are completed at the end
         ("test request=3; compute 1e9; waitall requests=3; compute 1e9", 3.0),
     ):
         assert replay(f"{write}; {rest}").simulated_time == pytest.approx(end, abs=BARRIERS), rest
@@ -184,7 +184,7 @@ def test_a_write_goes_on_while_its_rank_computes(replay: Replay) -> None:
 def test_accesses_under_way_share_the_disk(replay: Replay) -> None:
     two = f"{OPEN}; file_iwrite 0 80 request=0; file_iwrite 0 40 request=1"
     result = replay(f"{two}; wait request=1; compute 2e9; wait request=0")
-    # Both have 40 bytes a second up to second 1, when the shorter one ends.
+    # Both get 40 bytes/s up to second 1, when the shorter one ends.
     assert result.simulated_time == pytest.approx(3.0, abs=BARRIERS)
     assert replay(f"{two}; waitall").simulated_time == pytest.approx(1.5, abs=BARRIERS)
     io = replay(f"{two}; waitall").io
@@ -268,7 +268,7 @@ def test_the_lines_of_each_pattern() -> None:
 def test_every_pattern_writes_and_reads_all_bytes(
     tmp_path: Path, access: Access, name: str
 ) -> None:
-    """A block at a wrong place would leave the file too short for the reads behind it."""
+    """A misplaced block would make the file too short for the following reads."""
     platform = platform_file(tmp_path, PLATFORM)
     pattern = Io(
         ranks=4, iterations=2, compute=0, access=access, written=60, block=20, read_back=True,
@@ -279,7 +279,7 @@ def test_every_pattern_writes_and_reads_all_bytes(
     result = tisim.replay(tmp_path / name, platform=platform, deployment=hosts)
     assert result.io is not None
     assert sum(result.io["bytes_written"]) == sum(result.io["bytes_read"]) == 4 * 2 * 60
-    # While some read, others may still write: at most 400 bytes/s, at least 100.
+    # While some ranks read, others may still write: at most 400 bytes/s, at least 100.
     assert 960 / 400 < result.simulated_time <= 480 / 100 + 480 / 400 + 1e-3
 
 

@@ -1,4 +1,4 @@
-"""What ranks do with files in the words of POSIX, until a disk is full."""
+"""File accesses with POSIX calls, until a disk is full."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_ranks_of_a_host_share_its_files(replay: Replay) -> None:
     assert replay(writer, reader.format(80)).simulated_time == pytest.approx(1.4, rel=1e-3)
     with pytest.raises(InputError, match=r"6: reads 81 bytes from offset 0 of '/scratch/f', which"):
         replay(writer, reader.format(81))
-    # The other host has another disk, on which a file of that name was before.
+    # The other host has a different disk, which already contains a file of that name.
     assert replay(writer, reader.format(81), hosts="ab").simulated_time > 1.4
 
 
@@ -65,7 +65,7 @@ def test_where_the_time_goes(replay: Replay) -> None:
 
 
 def test_positions(replay: Replay) -> None:
-    """A read ends where the file does: positions are as they should be."""
+    """Reads end at the end of the file, which shows the positions."""
     start = "open 3 f rwct; write 3 100; "
     for moves in (
         "lseek 3 0; read 3 60; read 3 40",
@@ -280,7 +280,7 @@ def _status(tmp_path: Path, lines: str, *options: str) -> int:
 
 
 def test_exit_statuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """1 if a larger disk would do, 2 if the trace is wrong on any machine."""
+    """1 if a larger disk would suffice, 2 if the trace is invalid on any machine."""
     assert _status(tmp_path, "open 3 f wc; write 3 1000") == 0
     assert _status(tmp_path, "open 3 f wc; write 3 1001") == 1
     assert capsys.readouterr().err.startswith("tisim: disk 'd' of host 'a' at /scratch is full at")

@@ -59,7 +59,7 @@ def test_romio_reads_a_buffer_with_holes_before_it_writes_it(replay: Replay) -> 
     enabled = _config("romio", cb_write="enable")
     # The file ends at 60 bytes, so that 60 of the 70 bytes can be read.
     assert _sums(replay(*ranks, config=enabled)) == ([60, 0], [70, 0])
-    # Buffers of 10 bytes that lie in parts are written without a read; holes are left alone.
+    # Buffers of 10 bytes that consist of parts are written without a read; holes are left alone.
     small = enabled | {"tisim/cb-buffer-size": "10"}
     assert _sums(replay(*ranks, config=small)) == ([0, 0], [50, 0])
     uneven = enabled | {"tisim/cb-buffer-size": "40"}
@@ -67,7 +67,7 @@ def test_romio_reads_a_buffer_with_holes_before_it_writes_it(replay: Replay) -> 
 
 
 def test_rounds_take_their_time_one_after_the_other(replay: Replay) -> None:
-    # The disk of host a writes 80 bytes a second and reads 200.
+    # The disk of host a writes 80 bytes/s and reads 200.
     ranks = [f"{OPEN}; file_write_at_all 0 200 {200 * (3 - rank)}" for rank in range(4)]
     back = [f"{one}; file_read_at_all 0 200 {200 * (3 - r)}" for r, one in enumerate(ranks)]
     for buffer in ("1000", "100"):
@@ -88,7 +88,7 @@ def test_ompio_moves_only_what_ranks_want(replay: Replay) -> None:
 
 
 def test_ompio_writes_while_data_of_the_next_round_move(tmp_path: Path) -> None:
-    # The link between the hosts and the disk take a second each for a round of 100 bytes.
+    # The link between the hosts and the disk each take a second for a round of 100 bytes.
     platform = tmp_path / "slow.xml"
     platform.write_text(
         """<platform version="4.1"><zone id="z" routing="Full">
@@ -116,8 +116,8 @@ def test_ompio_writes_while_data_of_the_next_round_move(tmp_path: Path) -> None:
         )
         return float(result.finish[0])
 
-    # With 8 rounds of 100 bytes all but the first exchange overlap with writes: 9 s in all. With
-    # 2 of 400 bytes none does: 16 s. Each message has 16 bytes of its own, as in SMPI.
+    # With 8 rounds of 100 bytes, all but the first exchange overlap with writes: 9 s in total. With
+    # 2 of 400 bytes, none does: 16 s. Each message has an envelope of 16 bytes, as in SMPI.
     assert seconds("800") - seconds("200") == pytest.approx(16 - 9 - (8 - 2) * 0.16)
 
 
@@ -160,7 +160,7 @@ def test_libraries_choose_aggregators() -> None:
     assert ompio.aggregators(eight) == [0]
     assert ompio.aggregators(_request([0] * 8, [1] * 8, cb_nodes=3)) == [0, 3, 6]
     assert ompio.aggregators(_request([0] * 4, [1] * 4, cb_nodes=9)) == [0, 1, 2, 3]
-    # Large parts need more aggregators, at most one for eight ranks.
+    # Large parts need more aggregators, at most one per eight ranks.
     assert ompio.aggregator_count(64, 1 << 20, ompio.BUFFER) >= 1
     assert ompio.aggregator_count(64, 1 << 30, ompio.BUFFER) == 8
     assert ompio.aggregator_count(4, 1 << 30, ompio.BUFFER) == 1
@@ -171,7 +171,7 @@ def test_options_are_checked() -> None:
         tisim.Config({"tisim/collective-io": "posix"})
 
 
-# A link and servers that take a second each for 100 bytes.
+# A link and servers that take one second per 100 bytes.
 PLATFORM = """<platform version="4.1"><zone id="z" routing="Full">
   <prop id="tisim/file-system/pfs" value="mount=/p,servers=a,read=100Bps,write=100Bps,STRIPE"/>
   <host id="a" speed="1Gf"/><host id="b" speed="1Gf"/>
@@ -186,7 +186,7 @@ PLAIN = {
 
 
 def _replay(tmp_path: Path, stripe: int, buffer: int, **more: str) -> Result:
-    """Rank 1 writes 800 bytes over rank 0, the only aggregator, which is on the server."""
+    """Replay a write of 800 bytes by rank 1; rank 0, the only aggregator, is on the server."""
     platform, trace = tmp_path / "platform.xml", tmp_path / "trace.txt"
     platform.write_text(PLATFORM.replace("STRIPE", f"header=0B,stripe={stripe}"))
     trace.write_text(
@@ -203,11 +203,11 @@ def _replay(tmp_path: Path, stripe: int, buffer: int, **more: str) -> Result:
 
 
 def test_data_move_while_the_round_before_is_written(tmp_path: Path) -> None:
-    """Two rounds are under way at a time and share the link, so they arrive together.
+    """Two rounds are in flight at once and share the link, so they arrive together.
 
-    A message has 16 bytes of its own on the link. Of 8 rounds, each with a second on the disk, the
-    last two arrive after 8 * 1.16 s and are written then: 11.28 s. In one round all is one message
-    of 8.16 s, then it is written: 16.16 s.
+    A message has an envelope of 16 bytes. Of 8 rounds, each with a second on the disk, the last
+    two arrive after 8 * 1.16 s and are then written: 11.28 s. A single round is one message of
+    8.16 s, followed by the write: 16.16 s.
     """
     eight = _replay(tmp_path, 100, 200).simulated_time
     one = _replay(tmp_path, 100, 1600).simulated_time
@@ -243,8 +243,8 @@ def test_every_wanted_byte_belongs_to_one_round() -> None:
     assert moved == {0: 80, 1: 300, 2: 40}
 
 
-# Four hosts for ranks, four servers that write 100 bytes a second each, and links that take no
-# time beside. A file lies on all servers, 100 bytes on each.
+# Four hosts for ranks, four servers that write 100 bytes/s each, and links of negligible time.
+# A file is striped over all servers, 100 bytes on each.
 STRIPED = """<platform version="4.1"><zone id="z" routing="Full">
   <prop id="tisim/file-system/pfs" value="mount=/p,servers=c-{4-7},read=100Bps,write=100Bps,
 stripe=100,count=all,header=0B,metadata=c-8"/>
@@ -275,7 +275,7 @@ def _written(result: Result) -> list[int]:
 
 
 OPEN_STRIPED = "file_open 0 /p/f rwc"
-# Eight stripes, two of each rank.
+# Eight stripes, two per rank.
 PARTS = [f"{OPEN_STRIPED}; file_write_at_all 0 200 {200 * rank}" for rank in range(4)]
 
 
@@ -285,8 +285,8 @@ def test_each_aggregator_writes_to_one_server(tmp_path: Path) -> None:
     assert result.io is not None
     servers = result.io["file_systems"]["pfs"]
     assert servers["bytes_written"][:4] == [200] * 4
-    # Two rounds, in each of which all four servers write a stripe: 2 s. Alone, ranks write both
-    # their stripes at once to two servers, which two ranks use.
+    # Two rounds; in each, all four servers write a stripe: 2 s. Without aggregation, each rank
+    # writes both of its stripes at once to two servers, which two ranks use.
     assert result.simulated_time == pytest.approx(2, abs=1e-4)
     alone = _replay_striped(tmp_path, *PARTS, collective_io="independent")
     assert alone.simulated_time == pytest.approx(2, abs=1e-4)
@@ -294,7 +294,7 @@ def test_each_aggregator_writes_to_one_server(tmp_path: Path) -> None:
 
 def test_fewer_aggregators_than_servers(tmp_path: Path) -> None:
     result = _replay_striped(tmp_path, *PARTS, cb_nodes="3")
-    assert _written(result) == [400, 400, 0, 0]  # three do not divide four servers
+    assert _written(result) == [400, 400, 0, 0]  # three does not divide four servers
     # Four rounds of two stripes.
     assert result.simulated_time == pytest.approx(4, abs=1e-4)
 
@@ -303,7 +303,7 @@ def test_the_generic_driver_divides_the_file_evenly(tmp_path: Path) -> None:
     enabled = {"collective_io_driver": "generic", "cb_write": "enable"}
     result = _replay_striped(tmp_path, *PARTS, **enabled)
     assert _written(result) == [200] * 4
-    # Aggregators 0 and 2 write to servers 0 and 1, as 1 and 3 do to 2 and 3: 200 bytes a server.
+    # Aggregators 0 and 2 write to servers 0 and 1, 1 and 3 to 2 and 3: 200 bytes per server.
     assert result.simulated_time == pytest.approx(2, abs=1e-4)
 
 
@@ -319,8 +319,8 @@ def test_a_stripe_with_a_hole_is_read_first(tmp_path: Path) -> None:
     parts = [(0, 30), (60, 10), (200, 100), (350, 50)]
     ranks = [f"{made}; file_write_at_all 0 {size} {offset}" for offset, size in parts]
     result = _replay_striped(tmp_path, *ranks)
-    # The only stripe of aggregator 0 ends for it at 70, the end of what is wanted; that of 3 is
-    # written from 350 on.
+    # The only stripe of aggregator 0 ends at 70, the end of the requested range; that of 3 starts
+    # at 350.
     assert _written(result) == [70, 0, 100, 50]
     assert result.io is not None
     assert list(result.io["bytes_read"]) == [70, 0, 0, 0]
@@ -342,7 +342,7 @@ def test_domains_of_reads_end_with_stripes(tmp_path: Path) -> None:
     assert romio.domain_ends(10, 130, 3, 100) == [100, 100, 130]
     read = [f"{one}; file_read_at_all 0 200 {200 * (3 - r)}" for r, one in enumerate(PARTS)]
     result = _replay_striped(tmp_path, *read, cb_nodes="3")
-    assert result.io is not None  # 800 bytes are not divided into 267 each
+    assert result.io is not None  # 800 bytes are not split into 267 each
     assert list(result.io["bytes_read"]) == [300, 200, 300, 0]
 
 

@@ -1,4 +1,4 @@
-"""Views of files with holes: which bytes move, in which pieces or buffers, and how long."""
+"""File views with holes: the bytes that move, in which pieces or buffers, and the time."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tisim.analysis.result import Result
 from tisim.errors import DiskFullError, InputError
 
 OPEN = "file_open 0 /scratch/f rwc"
-# Time of a call's barriers, on a disk that takes seconds.
+# Maximum time of a call's barriers; the disk takes seconds.
 BARRIERS = 1e-3
 ROMIO = {"tisim/collective-io": "romio"}
-# The disk of the hosts reads 200 bytes a second and writes 80.
+# The disk of the hosts reads 200 bytes/s and writes 80.
 READ, WRITE = 200, 80
 
 
@@ -45,12 +45,12 @@ def test_seeks_count_what_the_view_shows(replay: Replay) -> None:
     replay(f"{text} file_read 0 10")
     with pytest.raises(InputError, match="reads 31 bytes from offset 65"):
         replay(f"{text} file_read 0 11")
-    # Another view begins anew, and so does the file itself.
+    # A new view starts at its beginning, and so does the file itself.
     replay(f"{text} file_set_view 0 85 5 50; file_read 0 5; file_set_view 0; file_read 0 95")
 
 
 def test_levels_are_those_of_a_subarray(replay: Replay) -> None:
-    # The planes 1 and 2, rows 0 and 1, columns 1 and 2 of 3 x 3 x 4 bytes: 21 to 22 end it.
+    # Planes 1 and 2, rows 0 and 1, columns 1 and 2 of 3 x 3 x 4 bytes: the last ones are 21 to 22.
     text = f"{OPEN}; file_set_size 0 {{}}; file_set_view 0 13 2 2 4 2 12 36; file_read 0 8"
     replay(text.format(31))
     with pytest.raises(InputError, match="ends at 30"):
@@ -76,7 +76,7 @@ def test_data_sieving_reads_buffers(replay: Replay) -> None:
 def test_data_sieving_reads_what_it_writes_before(replay: Replay) -> None:
     text = f"{OPEN}; file_set_size 0 80; file_set_view 0 0 10 30; file_write 0 40"
     small = replay(text, config=ROMIO | {"tisim/ind-wr-buffer-size": "50"})
-    # The second buffer, 60 to 99, has 20 bytes in the file before.
+    # The second buffer, 60 to 99, overlaps 20 bytes of the existing file.
     assert _sums(small) == ([70], [90])
     assert small.simulated_time == pytest.approx(70 / READ + 90 / WRITE, abs=BARRIERS)
     assert _sums(replay(text, config=ROMIO | {"tisim/ds-write": "disable"})) == ([0], [40])
@@ -89,11 +89,11 @@ def test_buffers_of_several_ranks_are_written_one_after_the_other(replay: Replay
     ]
     result = replay(*ranks, config=ROMIO)
     each = 70 / READ + 70 / WRITE
-    # The file has 60 bytes of the third buffer, 20 to 89.
+    # The existing file has 60 bytes of the third buffer, 20 to 89.
     third = 60 / READ + 70 / WRITE
     finish = sorted(result.finish.tolist())
     assert finish == pytest.approx([each, 2 * each, 2 * each + third], abs=BARRIERS)
-    # Those of two files share the disk instead.
+    # Accesses of two files share the disk instead.
     apart = [rank.replace("/scratch/f", "/scratch/f.%d") for rank in ranks[:2]]
     finish = replay(*apart, config=ROMIO).finish.tolist()
     assert finish == pytest.approx([140 / READ + 140 / WRITE] * 2, abs=BARRIERS)
@@ -114,7 +114,7 @@ def test_a_request_with_holes_is_over_when_its_call_returns(replay: Replay) -> N
 def test_what_a_view_shows_behind_the_end_takes_room(
     replay: Replay, length: int, wanted: int
 ) -> None:
-    # The first file leaves one byte too few of the disk's 1000, or just enough.
+    # The first file leaves one byte too few of the disk's 1000 bytes, or just enough.
     text = (
         f"open 1 /scratch/g wc; write 1 {{}}; {OPEN}; file_set_size 0 {length}; "
         "file_set_view 0 5 10 30; file_write 0 40"
@@ -149,7 +149,7 @@ def test_parts_with_holes_that_follow_each_other_are_sieved(replay: Replay) -> N
         for r in range(2)
     ]
     assert _sums(replay(*ranks, config=ROMIO)) == ([90, 90], [90, 90])
-    # Aggregators leave the holes alone with OMPIO, and write buffers with ROMIO.
+    # Aggregators skip holes with OMPIO and write whole buffers with ROMIO.
     assert _sums(replay(*ranks, config={"tisim/collective-io": "ompio"})) == ([0, 0], [100, 0])
     enabled = ROMIO | {"tisim/cb-write": "enable"}
     assert _sums(replay(*ranks, config=enabled)) == ([190, 0], [190, 0])
@@ -168,7 +168,7 @@ def test_a_plan_has_one_message_for_the_pieces_of_a_round() -> None:
         assert all(len(sent) == len(dict(sent)) for sent in of_rank.values())
     rounds = romio._rounds(request)
     assert rounds is not None
-    # Two aggregators have 100 bytes each: 10 blocks of 4 ranks in turn.
+    # Two aggregators have 100 bytes each: 10 blocks of 4 ranks, interleaved.
     assert rounds.aggregators == [0, 2]
     assert rounds.of_rank[0, 0] == [(0, 30), (2, 20)]
     assert rounds.pieces[0] == {0: 3, 1: 3, 2: 2, 3: 2}

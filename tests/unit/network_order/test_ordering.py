@@ -1,4 +1,4 @@
-"""Messages in order, as over TCP: reports, failures, jitter, and times of real Open MPI runs."""
+"""Messages in order, as with TCP: reports, failures, jitter, and times of real Open MPI runs."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_request_that_waits_for_a_receive_is_in_no_queue(tmp_path: Path) -> No
 
 
 def test_messages_that_are_queued_are_lost_with_their_link(tmp_path: Path) -> None:
-    # The second and third message are queued when the link goes off; it is on again later.
+    # The second and third message are queued when the link fails; it recovers later.
     with pytest.raises(SimulationError, match=r"link"):
         _replay(tmp_path, "0.05 0\n0.06 1\n", 'state_file="profile"', _MANY, _RECEIVES)
 
@@ -111,7 +111,7 @@ def test_processes_exchange_messages_in_order(tmp_path: Path) -> None:
 
     def sender(mpi: MpiRank) -> Generator[Any, Any, float]:
         request = yield mpi.isend(1, 200_000, tag=0)
-        yield env.timeout(1.0)  # outside MPI: nobody reads the answer
+        yield env.timeout(1.0)  # outside MPI: the answer is not read
         yield mpi.wait(request)
         return env.now
 
@@ -139,7 +139,7 @@ def test_short_messages_share_a_timeline_one_after_the_other(tmp_path: Path) -> 
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Path:
-    """Five exchanges of 1 MB that post their receives first."""
+    """Return a trace with five exchanges of 1 MB that post their receives first."""
     path = tmp_path / "trace.txt"
     exchange = "{0} irecv {1} 0 1048576 6\n{0} isend {1} 0 1048576 6\n{0} waitall\n"
     path.write_text(exchange.format(0, 1) * 5 + exchange.format(1, 0) * 5)
@@ -172,7 +172,7 @@ BARRIER_OPTIONS: dict[str, object] = {
 
 
 def times_of(path: Path, text: str, seconds: float) -> list[float]:
-    """The times of five seeds of two ranks that do the same, with a jitter of barriers."""
+    """Return the times of five seeds of two ranks with the same calls, with jitter of barriers."""
     path.write_text(text.format(0, 1) + text.format(1, 0))
     options = {**BARRIER_OPTIONS, "tisim/jitter-barrier": seconds}
     result = tisim.replay(path, platform=_PLATFORM, config=options, jitter=5)
@@ -181,7 +181,7 @@ def times_of(path: Path, text: str, seconds: float) -> list[float]:
 
 
 def test_ranks_notice_at_different_times_that_a_barrier_is_over(tmp_path: Path) -> None:
-    """Whose request comes before the other has noticed is answered first: half duplex."""
+    """A request that arrives before the other rank has noticed is answered first: half duplex."""
     text = "{0} init\n{0} barrier\n{0} sendrecv 1048576 {1} 1048576 {1}\n{0} finalize\n"
     together = times_of(tmp_path / "trace.txt", text, 0)
     assert max(together) < 1.05 * min(together)
@@ -194,7 +194,7 @@ def test_only_requests_are_late_after_a_barrier(tmp_path: Path) -> None:
     step = "{0} barrier\n{0} sendrecv 1000 {1} 1000 {1}\n"
     short = "{0} init\n" + 4 * step + "{0} finalize\n"
     assert times_of(path, short, 1.0) == pytest.approx(times_of(path, short, 0), rel=0.01)
-    # Who computes for a second has noticed by then.
+    # A rank that computes for a second has noticed by then.
     compute = "{0} init\n{0} barrier\n{0} compute 1e9\n"
     text = compute + "{0} sendrecv 1048576 {1} 1048576 {1}\n{0} finalize\n"
     assert times_of(path, text, 1e-3) == pytest.approx(times_of(path, text, 0), rel=0.01)
@@ -234,7 +234,7 @@ def test_seeds_run_at_once_and_give_the_times_of_one_after_the_other() -> None:
     def replay(seconds: float, waits: bool) -> Callable[[Progress], float]:
         def run(progress: Progress) -> float:
             if waits:
-                together.wait()  # for another that runs at the same time
+                together.wait()  # for another run at the same time
             progress(seconds, 1, 0.5)
             return seconds
 
@@ -278,7 +278,7 @@ Program = Callable[[int], Iterator[str]]
 
 
 def _exchanges(*calls: str) -> Program:
-    """Five exchanges of two ranks, whose calls are posted in this order."""
+    """Return five exchanges of two ranks, with calls posted in this order."""
 
     def program(rank: int) -> Iterator[str]:
         for tag in range(5):
@@ -290,7 +290,7 @@ def _exchanges(*calls: str) -> Program:
 
 
 def _chain(rank: int) -> Iterator[str]:
-    """64 messages through four ranks."""
+    """Yield 64 messages through four ranks."""
     for tag in range(64):
         if rank > 0:
             yield f"recv {rank - 1} {tag} 16384 6"

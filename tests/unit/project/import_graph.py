@@ -1,4 +1,4 @@
-"""What the files of the project import and include, as graphs, and the circles in them."""
+"""Graphs of imports and includes of the project's files, and their cycles."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def parsed(source: str) -> ast.Module:
 
 
 def module_name(path: Path) -> str:
-    """The dotted name of a file of the package: ``tisim.platform.xml``."""
+    """Return the dotted name of a file of the package: ``tisim.platform.xml``."""
     parts = ("tisim", *path.relative_to(PACKAGE).with_suffix("").parts)
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -33,7 +33,7 @@ def python_files() -> list[Path]:
 
 
 def nodes_that_run(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes under `node` that run: not those under ``if TYPE_CHECKING``."""
+    """Yield the nodes under `node` that run: not those under ``if TYPE_CHECKING``."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING"):
             continue
@@ -42,9 +42,9 @@ def nodes_that_run(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def imported_names(source: str, path: Path, *, types: bool) -> Iterator[tuple[int, str]]:
-    """Line and full name of everything of tisim that a file imports, late imports included.
+    """Yield line and full name of all parts of tisim that a file imports, including late imports.
 
-    With `types`, also of what only the type checker imports.
+    With `types`, also imports for the type checker only.
     """
     package = ("tisim", *path.relative_to(PACKAGE).parts[:-1])
     tree = parsed(source)
@@ -61,9 +61,9 @@ def imported_names(source: str, path: Path, *, types: bool) -> Iterator[tuple[in
 
 
 def python_imports(*, types: bool) -> dict[str, set[str]]:
-    """The modules that each module of the package imports; with `types`, also for its types only.
+    """Return the modules that each module imports; with `types`, including imports for types only.
 
-    The package's own file, which knows the home of each public name, is left out.
+    Excludes the package's ``__init__``, which knows the home of each public name.
     """
     files = {module_name(path): path for path in python_files()}
     del files["tisim"]
@@ -78,7 +78,7 @@ def python_imports(*, types: bool) -> dict[str, set[str]]:
 
 
 def native_includes(*folders: str) -> Iterator[tuple[Path, str]]:
-    """Each C++ file under `folders`, with each header that it includes."""
+    """Yield each C++ file under `folders`, with each header that it includes."""
     for folder in folders:
         for path in sorted((ROOT / folder).rglob("*.[ch]pp")):
             for header in re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)', path.read_text(), re.M):
@@ -86,9 +86,9 @@ def native_includes(*folders: str) -> Iterator[tuple[Path, str]]:
 
 
 def native_files() -> dict[str, set[str]]:
-    """The files of the project that each C++ file of the core and the bindings includes.
+    """Return the project files that each C++ file of the core and the bindings includes.
 
-    The tests of a file, beside it, may use everything: they are left out.
+    Tests next to a file may use everything: they are excluded.
     """
     graph: dict[str, set[str]] = {}
     for path, header in native_includes("core", "bindings"):
@@ -103,7 +103,7 @@ def native_files() -> dict[str, set[str]]:
 
 
 def folders_of(graph: Graph) -> dict[str, set[str]]:
-    """The same graph between folders."""
+    """Return the same graph between folders."""
     folders: dict[str, set[str]] = {}
     for file, others in graph.items():
         own = str(Path(file).parent)
@@ -112,7 +112,7 @@ def folders_of(graph: Graph) -> dict[str, set[str]]:
 
 
 def grouped(graph: Graph, group_of: Callable[[str], str]) -> dict[str, set[str]]:
-    """The graph between groups of nodes."""
+    """Return the graph between groups of nodes."""
     groups: dict[str, set[str]] = {}
     for node, others in graph.items():
         own = group_of(node)
@@ -121,6 +121,6 @@ def grouped(graph: Graph, group_of: Callable[[str], str]) -> dict[str, set[str]]
 
 
 def circles(graph: Graph) -> set[tuple[str, ...]]:
-    """The sets of nodes that all reach one another, each sorted."""
+    """Return the sets of nodes that all reach each other (cycles), each sorted."""
     components = networkx.strongly_connected_components(networkx.DiGraph(graph))
     return {tuple(sorted(members)) for members in components if len(members) > 1}

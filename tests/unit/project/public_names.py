@@ -1,6 +1,6 @@
 """The public names of tisim and their parameters: ``python -m tests.unit.project.public_names``.
 
-It writes them into ``public_names.txt`` beside it, with which a test compares them.
+Writes them to ``public_names.txt``, with which a test compares them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 STORED = Path(__file__).with_suffix(".txt")
 STABLE = ("tisim", "tisim.kernel", "tisim.traces", "tisim.platform", "tisim.models")
-#: May change in a minor version, which the changelog says.
+#: May change in a minor version, documented in the changelog.
 DOCUMENTED = (
     *("tisim.config", "tisim.gpu", "tisim.platform.new"),
     *("tisim.traces.extrapolation", "tisim.traces.generate", "tisim.traces.importers"),
@@ -25,11 +25,11 @@ DOCUMENTED = (
 
 
 def with_parameters(name: str, thing: object) -> Iterator[str]:
-    """A name, and a line for each of its parameters: ``name parameter=default``."""
+    """Yield a name, and a line for each of its parameters: ``name parameter=default``."""
     yield name
     try:
         signature = inspect.signature(thing)  # type: ignore[arg-type]
-    except (TypeError, ValueError):  # no function, or one of the core
+    except (TypeError, ValueError):  # not a function, or one of the core
         return
     for parameter in signature.parameters.values():
         keyword = ", by keyword" if parameter.kind is parameter.KEYWORD_ONLY else ""
@@ -38,7 +38,7 @@ def with_parameters(name: str, thing: object) -> Iterator[str]:
 
 
 def public_names() -> Iterator[str]:
-    """The names in the ``__all__`` of the public packages, and the attributes of classes."""
+    """Yield the names in ``__all__`` of the public packages, and the attributes of classes."""
     for package in STABLE + DOCUMENTED:
         module = importlib.import_module(package)
         for name in sorted(module.__all__):

@@ -1,4 +1,4 @@
-"""The benchmarks: their traces, their tables, what they compare. Nothing is timed here."""
+"""The benchmarks: their traces, tables and comparisons, without timing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tisim.traces.generate import Ring
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A place of their own for the traces."""
+    """Return a separate directory for the traces."""
     directory = tmp_path_factory.mktemp("cache")
     monkeypatch.setattr(traces, "CACHE", directory)
     return directory
@@ -45,7 +45,7 @@ def test_repeated_traces_are_sound(name: str, ranks: int) -> None:
     once, twice = (check(traces.repeated(name, times, ranks).get()) for times in (1, 2))
     assert once.sound and twice.sound
     assert once.ranks == twice.ranks == ranks
-    assert twice.actions == 2 * once.actions - 2 * ranks  # they begin and end once
+    assert twice.actions == 2 * once.actions - 2 * ranks  # one init and one finalize per rank
     assert twice.flops == pytest.approx(2 * once.flops)
 
 

@@ -1,4 +1,4 @@
-"""The examples of the documents print what they say."""
+"""The examples in the documents print the output that they show."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ NAMES = (
     *("calibration", "inspect", "platforms", "results", "seeds", "sweeps", "timelines", "traces"),
     "tutorial",
 )
-#: Those that do not show what a command says beside its output.
+#: Documents whose examples show only output, without messages about files written.
 OUTPUT_ALONE = ("calibration", "sweeps")
 HOWTOS = sorted((ROOT / "docs" / "howto").glob("*.md"))
 SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 def examples(file: Path) -> list[tuple[str, str]]:
-    """The language and the text of each example, in order."""
+    """Return the language and the text of each example, in order."""
     return re.findall(r"^```(console|python)\n(.*?)^```", file.read_text(), re.S | re.M)
 
 
 def check_commands(block: str, tisim: CommandLine, output_alone: bool) -> None:
-    """Run the commands of a block; what ``cat`` shows is first written into its file."""
+    """Run the commands of a block; files shown by ``cat`` are first written."""
     for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
         line, expected = part.split("\n", 1)
         program, *arguments = shlex.split(line)
-        if program == "pip":  # .ci/clean-install installs
+        if program == "pip":  # .ci/clean-install tests it
             continue
         if program == "cd":
-            os.chdir(arguments[0])  # the test puts it back
+            os.chdir(arguments[0])  # the test restores it
             continue
         if program == "cat":
             tisim.write(arguments[0], expected)
@@ -51,7 +51,7 @@ def check_commands(block: str, tisim: CommandLine, output_alone: bool) -> None:
             continue
         assert program == "tisim"
         run = tisim(*arguments)
-        # The exit status of `tisim check` says whether the trace is sound.
+        # The exit status of `tisim check` tells whether the trace is valid.
         status = 1 if ": not sound: " in expected else 0
         assert run.status == status, f"{line}\n{run.err}"
         printed = run.out if output_alone else run.out + run.err
@@ -61,7 +61,7 @@ def check_commands(block: str, tisim: CommandLine, output_alone: bool) -> None:
 
 @pytest.fixture(scope="module")
 def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What ``tisim examples`` writes: nothing else of the checkout is needed."""
+    """Return the output of ``tisim examples``: no other file of the checkout is needed."""
     directory = tmp_path_factory.mktemp("samples") / "samples"
     command = [sys.executable, "-m", "tisim", "examples", directory]
     subprocess.run(command, check=True, timeout=60)
@@ -94,7 +94,7 @@ def test_the_examples(
         if language == "console":
             check_commands(block, CommandLine(place, capsys), file.stem in OUTPUT_ALONE)
             continue
-        if re.search(r"^class ", block, re.M):  # definitions, which later blocks use
+        if re.search(r"^class ", block, re.M):  # definitions used by later blocks
             exec(compile(block, file.name, "exec"), names)
             continue
         test = doctest.DocTestParser().get_doctest(block, names, file.name, None, 0)

@@ -1,7 +1,7 @@
-"""The commands that the documents and help texts show without their output run as they stand.
+"""Commands that documents and help texts show without output can be run as they are.
 
-Those with their output are in ``test_document_examples.py``. A command that needs an MPI launcher,
-somebody else's file or minutes is read only: its options exist.
+Those with output are in ``test_document_examples.py``. Commands that need an MPI launcher, a third
+party's file or minutes are only parsed: their options exist.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tisim.commands.cli import tisim as group
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 DOCUMENTS += sorted((ROOT / "docs").glob("[hr]*/*.md"))
 
-#: Commands that are only read, and why.
+#: Commands that are only parsed, and the reason.
 READ_ONLY = {
     r"record |execute |benchmark --run": "needs MPI; the tests of these commands run it",
     r"unpack .*--calls": "a trace that was recorded with --arguments all",
@@ -41,7 +41,7 @@ READ_ONLY = {
     r"validate |explain ": "measured runs",
     r".*(--ranks 100000|--to (16384|1000000)|175b|70b|-e 8G|--plot lu.svg)": "takes minutes",
 }
-#: Smaller files of the same kind, and names that a text leaves to its reader.
+#: Replacements: smaller files of the same kind, and values for placeholders.
 STANDS_FOR = {
     "lu.A.8.tar.xz": "traces/npb.S.tar.xz/lu.S.4",
     "traces/": "program",
@@ -59,7 +59,7 @@ bandwidth = ["x1", "x10"]
 
 
 def commands_of(text: str) -> Iterator[str]:
-    """The lines that begin with a command of tisim, without what a shell does with them."""
+    """Yield the lines that start with a tisim command, without shell syntax."""
     names = "|".join(map(re.escape, group.list_commands(click.Context(group))))
     whole = re.sub(r"\\\n\s*", "", text)
     for line in re.findall(rf"^ *(tisim (?:{names}) .*)$", whole, re.M):
@@ -69,14 +69,14 @@ def commands_of(text: str) -> Iterator[str]:
 
 
 def blocks(file: Path) -> Iterator[str]:
-    """The code blocks of a document that are not run with their output elsewhere."""
+    """Yield the code blocks of a document that are not tested with their output elsewhere."""
     text = file.read_text()
     yield from re.findall(r"^```(?:shell-session)?\n(.*?)^```", text, re.S | re.M)
     yield from re.findall(r"^(?: {4}\S.*\n)+", text, re.M)
 
 
 def help_texts(command: click.Command, path: str = "tisim") -> Iterator[tuple[str, str]]:
-    """The name of each command, and its help."""
+    """Yield the name of each command, and its help."""
     yield path, f"{command.help}\n{command.epilog}"
     if isinstance(command, click.Group):
         for name in command.list_commands(click.Context(command)):
@@ -88,7 +88,7 @@ def help_texts(command: click.Command, path: str = "tisim") -> Iterator[tuple[st
 
 
 def documented() -> dict[str, list[str]]:
-    """The commands that each document or help text shows; each calibration but once."""
+    """Return the commands of each document or help text; each calibration only once."""
     texts = {str(file.relative_to(ROOT)): "\n".join(blocks(file)) for file in DOCUMENTS}
     texts |= dict(help_texts(group))
     found = {name: list(dict.fromkeys(commands_of(text))) for name, text in texts.items()}
@@ -100,7 +100,7 @@ def documented() -> dict[str, list[str]]:
 
 
 def check_options(words: list[str]) -> None:
-    """The command and its options exist."""
+    """Assert that the command and its options exist."""
     command: click.Command = group
     while words:
         found = command.further.get(words[0]) if isinstance(command, Branching) else None
@@ -115,7 +115,7 @@ def check_options(words: list[str]) -> None:
 
 @pytest.fixture(scope="module")
 def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The samples, and files with the names that the texts give to a user's own."""
+    """Return a directory with the samples, and with files named as the user's in the texts."""
     directory = tmp_path_factory.mktemp("workshop") / "samples"
 
     def tisim(line: str, name: str) -> None:

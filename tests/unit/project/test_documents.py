@@ -16,7 +16,7 @@ from tests.support import ROOT
 
 RECORDS = ROOT / "docs" / "adr"
 COLUMNS = 100
-#: Directories of the repository that documents name files in.
+#: Directories of the repository that contain files named in documents.
 PLACES = (
     "benchmarks", "bindings", "cmake", "core", "docs", "examples", "platforms", "tests", "tisim",
     "traces",
@@ -24,7 +24,7 @@ PLACES = (
 
 
 def documents() -> list[Path]:
-    """Every Markdown file of the repository."""
+    """Return every Markdown file of the repository."""
     files = [*ROOT.glob("*.md")]
     for place in PLACES:
         files += (ROOT / place).rglob("*.md")
@@ -32,7 +32,7 @@ def documents() -> list[Path]:
 
 
 def prose(text: str) -> list[tuple[int, str]]:
-    """The numbered lines outside of code blocks, formulas and what programs have written."""
+    """Return the numbered lines outside of code blocks, formulas and program output."""
     lines = []
     fence = ""
     for number, line in enumerate(text.splitlines(), 1):
@@ -50,7 +50,7 @@ def prose(text: str) -> list[tuple[int, str]]:
 
 @cache
 def anchors(file: Path) -> set[str]:
-    """What links into the file may name: its headings, spelt as code hosts and Sphinx do."""
+    """Return the anchors of a file: its headings, in the spelling of code hosts and of Sphinx."""
     found: set[str] = set()
     for _, line in prose(file.read_text()):
         heading = re.match(r"#+ (.*)", line)
@@ -62,14 +62,14 @@ def anchors(file: Path) -> set[str]:
 
 
 def lines_of_prose() -> Iterator[tuple[Path, str, str]]:
-    """Each line of all documents, with its file and its place for messages."""
+    """Yield each line of all documents, with its file and its location for messages."""
     for file in documents():
         for number, line in prose(file.read_text()):
             yield file, f"{file.relative_to(ROOT)}:{number}", line
 
 
 def test_prose_breaks_at_100_columns() -> None:
-    """Tables, code blocks, pictures and lines that only hold a link may be longer."""
+    """Tables, code blocks, pictures and lines with only a link may be longer."""
     exempt = ("|", "![", "[", "<!--", "    ")
     long = [
         place
@@ -94,19 +94,19 @@ def test_links_lead_somewhere() -> None:
 
 
 def named_paths(text: str) -> set[str]:
-    """The paths of the repository that a document names as code."""
+    """Return the paths of the repository that a document names as code."""
     paths = set()
     for code in re.findall(r"`([^`\n]+)`", text):
         word = code.rstrip("/")
         if word.startswith("tisim/") and "." not in word and code == word:
-            continue  # a property of a platform, as `tisim/disk`; folders are named `tisim/models/`
+            continue  # a platform property, such as `tisim/disk`; folders are named `tisim/models/`
         if re.fullmatch(rf"({'|'.join(PLACES)})/[\w./*{{}},<>-]+", word):
             paths.add(word)
     return paths
 
 
 def exists(path: str) -> bool:
-    """True if a path exists; capitals, ``*`` and ``<name>`` stand for any name."""
+    """Return True if a path exists; capitals, ``*`` and ``<name>`` match any name."""
     if (ROOT / path).exists():
         return True
     pattern = re.sub(r"<\w+>|\b[A-Z]{2,}\b", "*", path)
@@ -196,7 +196,7 @@ def test_front_pages_state_the_errors_of_the_validation() -> None:
 
 HOOK = ROOT / ".githooks" / "commit-msg"
 PROBLEM = runpy.run_path(str(HOOK))["problem"]
-#: Commits that are checked; the rule is younger than the first ones.
+#: Number of commits checked; the rule is newer than the first ones.
 COMMITS = 20
 
 

@@ -1,4 +1,4 @@
-"""The examples, and those in docstrings, do what they say."""
+"""The examples, and those in docstrings, work as described."""
 
 from __future__ import annotations
 

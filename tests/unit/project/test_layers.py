@@ -1,4 +1,4 @@
-"""Imports go one way, without circles; joined sources have different private names."""
+"""Imports follow the layers, without cycles; private names are unique in each joined unit."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.support import ROOT
 from tests.unit.project import import_graph
 from tests.unit.project.import_graph import PACKAGE
 
-# From the top: a module may import from its own row or those below. A wing's name stands for its
-# own files and for those of its folders that are not listed themselves.
+# From the top: a module may import from its own row or those below. A wing's name includes its
+# own files and those of its folders that are not listed themselves.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"__main__"}),
     frozenset({"commands"}),
@@ -32,7 +32,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors"}),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-# The packages that use the compiled core themselves.
+# The packages that use the compiled core directly.
 USERS_OF_THE_CORE = (
     "actions",
     "traces",
@@ -46,16 +46,16 @@ USERS_OF_THE_CORE = (
 
 
 def member_of(module: str) -> str:
-    """A module's member of a layer: ``analysis.viewer`` for ``tisim.analysis.viewer.server``."""
+    """Return a module's layer member: ``analysis.viewer`` for ``tisim.analysis.viewer.server``."""
     wing, _, rest = module.removeprefix("tisim.").partition(".")
     folder = f"{wing}.{rest.partition('.')[0]}"
     return folder if folder in LEVEL else wing
 
 
 def imported_members(source: str, path: Path) -> Iterator[tuple[int, str]]:
-    """Line and layer member of each import of a part of tisim.
+    """Yield line and layer member of each import of a part of tisim.
 
-    A public name, as in ``from tisim import replay``, counts as the module that it lives in.
+    A public name, as in ``from tisim import replay``, counts as the module that defines it.
     """
     for line, name in import_graph.imported_names(source, path, types=False):
         yield line, member_of(tisim._HOME_OF.get(name.split(".")[1], name))
@@ -134,8 +134,8 @@ def test_the_package_has_few_wings_and_the_architecture_names_them() -> None:
     assert {name for name in wings | rooms if not re.search(rf"\b{name}\b", top)} == set()
 
 
-# The rooms of the core, from the bottom: a file includes only from its own room and from those
-# before it.
+# Directories of the core, from the bottom: a file includes only from its own directory and from
+# the preceding ones.
 ROOMS = (
     "core/support",
     "core/clock",
@@ -183,7 +183,7 @@ ROOMS = (
 
 
 def test_no_module_imports_itself_in_a_circle() -> None:
-    """What only a type checker imports counts too."""
+    """Imports for the type checker count, too."""
     assert import_graph.circles(import_graph.python_imports(types=True)) == set()
 
 
@@ -230,9 +230,9 @@ def test_late_imports_count() -> None:
     ]
 
 
-# The simulator reads operations and knows nothing of the formats that they are stored in.
+# The simulator reads operations and does not depend on their storage formats.
 SIMULATOR = tuple(f"{room}/" for room in ROOMS if not room.startswith(("core/trace", "bindings")))
-# Parts of traces that the simulator may see, directly or through other headers.
+# Parts of traces that the simulator may include, directly or indirectly.
 IN_SIGHT = (
     "core/trace/archive/trace_set.hpp",
     "core/trace/error.hpp",
@@ -258,7 +258,7 @@ def test_the_simulator_sees_nothing_of_the_formats_of_traces() -> None:
 
 
 def declared(head: str) -> set[str]:
-    """The name that a declaration, up to its body or semicolon, introduces."""
+    """Return the name that a declaration, up to its body or semicolon, introduces."""
     head = re.sub(r"\s+", " ", head).strip()
     head = re.sub(r"^template ?<.*?> ?(?=class|struct|[a-z])", "", head)
     if not head or re.match(r"static_assert|friend|using (?!\w+ ?=)|TEST\(", head):
@@ -267,14 +267,14 @@ def declared(head: str) -> set[str]:
         if match := re.match(pattern, head):
             return {match[1]}
     head = head.split("=")[0]
-    if match := re.search(r"(\w+) ?\(", head):  # a function may be overloaded: its types too
+    if match := re.search(r"(\w+) ?\(", head):  # functions may be overloaded: include their types
         return set() if f"::{match[1]}" in head else {re.sub(r"\b\w+(?=[,)])", "", head)}
     match = re.search(r"(\w+)(?:\[[^\]]*\])* ?$", head)
     return {match[1]} if match else set()
 
 
 def private_names(source: str) -> set[str]:
-    """The names declared right inside the anonymous namespaces of a file."""
+    """Return the names declared directly in the anonymous namespaces of a file."""
     source = re.sub(r"//[^\n]*|/\*.*?\*/|^\s*#[^\n]*", "", source, flags=re.S | re.M)
     source = re.sub(r'"(\\.|[^"\\\n])*"|\'(\\.|[^\'\\\n])*\'', "0", source)
     names: set[str] = set()
@@ -293,7 +293,7 @@ def private_names(source: str) -> set[str]:
 
 
 def translation_unit(path: Path) -> str:
-    """The unit that the build puts a source into, as CMakeLists.txt has it."""
+    """Return the unit to which the build assigns a source, as in CMakeLists.txt."""
     folders = path.relative_to(ROOT).parts[:-1]
     if folders[0] == "core":
         folders = folders[1:3] if folders[1:3] == ("trace", "tit") else folders[1:2]
@@ -302,7 +302,7 @@ def translation_unit(path: Path) -> str:
 
 
 def translation_units() -> dict[str, list[Path]]:
-    """The sources of each unit."""
+    """Return the sources of each unit."""
     units = defaultdict(list)
     for place in ("core", "bindings", "tests/core"):
         for path in sorted((ROOT / place).rglob("*.cpp")):

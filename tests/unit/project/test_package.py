@@ -1,4 +1,4 @@
-"""The package: its public names and errors, its types, and what its start imports."""
+"""The package: its public names, errors and types, and the modules imported at startup."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tisim.errors import InputError, SimulationError, TisimError
 
 @pytest.mark.parametrize("template", ["function", "optional", "pair", "tuple"])
 def test_bindings_convert_what_they_return(template: str) -> None:
-    """Without its header, a source that is compiled alone, as for releases, returns an error."""
+    """Without its header, a source that is compiled alone, as in releases, gives an error."""
     for source in (ROOT / "bindings").glob("*.cpp"):
         text = source.read_text()
         if f"std::{template}<" in text:
@@ -40,7 +40,7 @@ def test_every_public_name_resolves() -> None:
 
 
 def test_the_version_is_that_of_the_project() -> None:
-    """It comes from the tags of the repository, when the package is built."""
+    """It is derived from the repository's tags when the package is built."""
     assert tisim.__version__ == metadata.version("tisim")
     assert re.match(r"\d+\.\d+", tisim.__version__)
 
@@ -71,7 +71,7 @@ def test_an_input_error_crosses_processes() -> None:
 
 
 def in_a_checkout(statement: str, *installed: Path) -> subprocess.CompletedProcess[str]:
-    """Run a statement with the sources of the checkout first and without this installation."""
+    """Run a statement with the checkout's sources first and without this installation."""
     paths = [str(ROOT), *map(str, installed)]
     code = (
         "import sys\nsys.meta_path[:] = sys.meta_path[-3:]\n"
@@ -101,17 +101,17 @@ def test_a_missing_core_is_one_sentence() -> None:
 
 
 def test_the_build_uses_options_that_old_versions_of_pip_know() -> None:
-    """Debian 12 makes virtual environments with pip 23.0, which has no ``-C``."""
+    """Debian 12 creates virtual environments with pip 23.0, which lacks ``-C``."""
     assert not re.search(r"\s-C\w", (ROOT / "Makefile").read_text())
 
 
-# How often a file may say `Any`. A new entry needs a library that leaves no other type; the
-# numbers only fall.
+# Maximum number of uses of `Any` per file. New entries need a library without a better type; the
+# numbers may only decrease.
 LEFT: dict[str, int] = {}
 
 
 def uses_of_any(source: str) -> int:
-    """How often a source says `Any` as a type, in quotes or not; imports do not count."""
+    """Count the uses of `Any` as a type in a source, in quotes or not, except imports."""
     count = 0
     for node in ast.walk(import_graph.parsed(source)):
         match node:
@@ -150,15 +150,15 @@ def test_rows_of_results_have_the_columns() -> None:
 
 
 def test_no_public_name_or_parameter_is_lost() -> None:
-    """If one is to go, or a default to change, docs/stability.md says how.
+    """docs/stability.md describes how to remove a name or change a default.
 
-    Then ``python -m tests.unit.project.public_names`` stores the names anew.
+    Afterwards, ``python -m tests.unit.project.public_names`` stores the names again.
     """
     assert sorted(set(STORED.read_text().splitlines()) - set(public_names())) == []
 
 
 def test_what_is_public_is_said_to_be() -> None:
-    """A module with an ``__all__`` is in one of the two lists, and docs/stability.md has both."""
+    """Modules with an ``__all__`` are in one of the two lists, and docs/stability.md has both."""
     modules = (ROOT / "tisim").rglob("*.py")
     public = [path for path in modules if "\n__all__ = " in path.read_text()]
     names = {".".join(path.relative_to(ROOT).parent.parts) for path in public}
@@ -171,7 +171,7 @@ def test_what_is_public_is_said_to_be() -> None:
 
 
 def test_messages_about_missing_packages_name_an_extra() -> None:
-    """Whoever lacks a package is told the extra of pyproject.toml that has it."""
+    """The message about a missing package names the extra of pyproject.toml that provides it."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     for path in (ROOT / "tisim").rglob("*.py"):
         for asked in re.findall(r"pip install ['\"]?(\w[^\s'\",]*)", path.read_text()):
@@ -183,7 +183,7 @@ HEAVY = frozenset({"lxml", "matplotlib", "networkx", "numpy", "pandas", "scipy",
 
 
 def loaded_by(statement: str) -> set[str]:
-    """Top-level names of the modules in a fresh interpreter after `statement`."""
+    """Return the top-level names of modules in a fresh interpreter after `statement`."""
     code = f"{statement}\nimport sys\nprint(*{{name.split('.')[0] for name in sys.modules}})"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return set(run.stdout.split())
@@ -216,7 +216,7 @@ def test_what_is_light(code: str) -> None:
 
 
 def test_a_replay_loads_little_of_tisim_itself() -> None:
-    """Each module costs a replay of a few milliseconds a third of one."""
+    """Each module adds a third of a millisecond to a replay of a few milliseconds."""
     code = f"{REPLAY}\nimport sys\nprint(*{{n for n in sys.modules if n.startswith('tisim')}})"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(run.stdout.splitlines()[-1].split())
@@ -227,20 +227,20 @@ def test_a_replay_loads_little_of_tisim_itself() -> None:
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tir"])
 def test_a_replay_with_a_timeline_is_light(name: str, tmp_path: Path) -> None:
-    """Run files are Parquet and Arrow, but their libraries take as long to load as LU to replay."""
+    """Run files are Parquet and Arrow, but their libraries load as slowly as LU replays."""
     code = REPLAY.replace('"replay",', f'"replay", "--timeline", {str(tmp_path / name)!r},')
     assert not loaded_by(code) & (HEAVY | {"pyarrow"})
     assert (tmp_path / name).exists()
 
 
 def test_what_records_and_writes_platforms_is_light() -> None:
-    """Writing XML with the standard library's helpers would load its client of HTTP."""
+    """Writing XML with the standard library's helpers would load its HTTP client."""
     code = "import tisim.analysis.timeline.run_file.writer, tisim.platform.description.writer"
     assert not loaded_by(code) & (HEAVY | {"http", "pyarrow"})
 
 
 def test_a_replay_imports_what_the_demo_installs() -> None:
-    """`make demo` installs no dependency but those that a replay imports."""
+    """`make demo` installs only the dependencies that a replay imports."""
     line = re.search(r"^REPLAY_PACKAGES := (.*)$", (ROOT / "Makefile").read_text(), re.M)
     assert line
     packages = {re.split(r"[<>=]", word.strip('"'))[0] for word in line[1].split()}

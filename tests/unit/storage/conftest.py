@@ -1,4 +1,4 @@
-"""Small machines with a file system whose times are known in closed form."""
+"""Small machines with a file system whose times have closed forms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support import write_trace
 from tisim.analysis.result import Result
 from tisim.platform.deployment import Deployment
 
-#: Messages that take their latency and their bytes over the bandwidth, nothing else.
+#: Messages take only their latency and their size over the bandwidth.
 PLAIN = {
     "network/model": "CM02",
     "network/crosstraffic": "no",
@@ -21,7 +21,7 @@ PLAIN = {
     "network/latency-factor": 1,
 }
 
-#: Hosts ``c-0``, ... with a link of 1 MB/s and 1 ms each; a route has two of them.
+#: Hosts ``c-0``, ... with a link of 1 MB/s and 1 ms each; a route has two of these.
 CLUSTER = """
 <platform version="4.1"><zone id="z" routing="Full">
   {properties}
@@ -36,7 +36,7 @@ StorageReplay = Callable[..., Result]
 
 
 def machine(folder: Path, hosts: int, **file_systems: str) -> Path:
-    """A platform file with the file systems of these names and lines."""
+    """Return a platform file with file systems of these names and lines."""
     properties = "".join(
         f'<prop id="tisim/file-system/{name}" value="{line}"/>'
         for name, line in file_systems.items()
@@ -48,7 +48,7 @@ def machine(folder: Path, hosts: int, **file_systems: str) -> Path:
 
 @pytest.fixture
 def machine_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From 0.1 s on, the hosts c-9 and c-15 are off."""
+    """Turn off the hosts c-9 and c-15 from 0.1 s on."""
     off = "".join(
         f'<trace id="t{host}" periodicity="-1">0.1 0</trace>'
         f'<trace_connect trace="t{host}" element="c-{host}"/>'

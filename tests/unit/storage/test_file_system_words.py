@@ -1,4 +1,4 @@
-"""File systems as properties of zones, in new platforms and for processes."""
+"""File systems as properties of zones, in new platforms, and used by processes."""
 
 from __future__ import annotations
 

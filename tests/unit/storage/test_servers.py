@@ -1,4 +1,4 @@
-"""Accesses of file systems in closed form, and what results say of files."""
+"""Closed-form times of file system accesses, and file statistics in results."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ ONE = (
     "metadata-latency=5ms,metadata-rate=100"
 )
 EMPTY = LATENCY + HEADER / BANDWIDTH  # a message without data
-CALL = 2 * EMPTY + 0.01 + 0.005  # of the metadata server, when nobody else is there
+CALL = 2 * EMPTY + 0.01 + 0.005  # of the metadata server, without contention
 
 
 def moved(nbytes: float, disk: float) -> float:
-    """Seconds of a request and its reply with data one way, on a disk of so many bytes/s."""
+    """Return the seconds of a request and its reply with data one way, for a disk in bytes/s."""
     return 2 * EMPTY + nbytes / BANDWIDTH + nbytes / disk
 
 
 def test_one_client_and_one_server(store: StorageReplay) -> None:
-    """Open, write, read, close: each waits for its reply."""
+    """Open, write, read and close each wait for their reply."""
     result = store(ONE, "open 3 /p/f wrc; write 3 1e5; pread 3 1e5 0; close 3; stat /p/f")
     expected = 3 * CALL + moved(1e5, 5e5) + moved(1e5, 2e6)
     assert result.simulated_time == pytest.approx(expected, rel=1e-12)
@@ -40,7 +40,7 @@ def test_one_client_and_one_server(store: StorageReplay) -> None:
 
 
 def test_a_metadata_storm(store: StorageReplay) -> None:
-    """Clients that come together are served one after the other."""
+    """Clients that arrive together are served one after the other."""
     ranks = 8
     result = store(ONE.replace("100B", "0B"), *["stat /p/f"] * ranks)
     assert sorted(result.finish) == pytest.approx(
@@ -49,12 +49,12 @@ def test_a_metadata_storm(store: StorageReplay) -> None:
 
 
 def test_requests_of_limited_size(store: StorageReplay) -> None:
-    """With one request at a time a call pays for each; with two, the disk is always busy."""
+    """With one request at a time, a call pays for each; with two, the disk is always busy."""
     line = ONE.replace("request=1MB", "request=25kB,window=1")
     call = "open 3 /p/f wc; write 3 1e5"
     result = store(line, call)
     assert result.simulated_time == pytest.approx(CALL + 4 * moved(25e3, 5e5), rel=1e-12)
-    # The first two share link and disk. Each later one sets out when a reply arrives.
+    # The first two share link and disk. Each later one starts when a reply arrives.
     both = store(line.replace("window=1", "window=2"), call).simulated_time
     assert CALL + 1e5 / 5e5 < both < CALL + 4 * moved(25e3, 5e5)
 
@@ -66,20 +66,20 @@ STRIPED = (
 
 
 def test_stripes_of_one_client_share_its_link(store: StorageReplay) -> None:
-    """Four servers write at 2 MB/s, and the link of the client carries 1."""
+    """Four servers write at 2 MB/s; the client's link carries 1 MB/s."""
     result = store(STRIPED, "open 3 /p/f wc; write 3 4e5")
     expected = 2 * LATENCY + 2 * LATENCY + 4e5 / BANDWIDTH + 1e5 / 5e5
     assert result.simulated_time == pytest.approx(expected, rel=1e-12)
 
 
 def test_as_many_clients_as_servers(store: StorageReplay) -> None:
-    """Each writes a stripe of a shared file on a server of its own, as if alone."""
+    """Each writes a stripe of a shared file to its own server, as if alone."""
     line = STRIPED.replace("stripe=1kB", "stripe=100kB")
     alone = store(line, "open 3 /p/f wc; write 3 1e5").simulated_time
     assert alone == pytest.approx(2 * LATENCY + moved(1e5, 5e5) - 2 * HEADER / BANDWIDTH)
     ranks = [f"open 3 /p/f wc; pwrite 3 1e5 {rank * 100_000}" for rank in range(4)]
     assert store(line, *ranks).finish.tolist() == pytest.approx([alone] * 4, rel=1e-12)
-    # Four more meet them there: the links of the servers and their disks are shared.
+    # Four more clients share the servers' links and disks with them.
     ranks = [f"open 3 /p/f wc; pwrite 3 1e5 {rank * 100_000}" for rank in range(7)]
     finish = store(line, *ranks).finish.tolist()
     slow = 4 * LATENCY + 2 * (1e5 / BANDWIDTH + 1e5 / 5e5)
@@ -97,7 +97,7 @@ def test_files_begin_on_servers_in_turn(store: StorageReplay) -> None:
 
 
 def test_a_server_on_the_host_of_its_client(store: StorageReplay) -> None:
-    """It is reached over the loopback, as a rank is."""
+    """It is reached over the loopback, like a rank."""
     line = "type=nfs,mount=/p,servers=c-0,read=2MBps,write=500kBps,header=0B"
     near, far = store(line, "open 3 /p/f wc; write 3 5e5", "open 3 /p/g wc; write 3 5e5").finish
     assert near == pytest.approx(far, rel=1e-6)
@@ -115,7 +115,7 @@ def test_a_full_file_system(store: StorageReplay) -> None:
 
 
 def test_a_server_that_is_off(store: StorageReplay, machine_off: None) -> None:
-    """Whoever waits for it waits for ever: the report names the file system and the server."""
+    """Clients wait for it forever: the report names the file system and the server."""
     with pytest.raises(
         SimulationError,
         match=r"rank 0: write waits for the file system 'pfs': no reply of c-9$",
@@ -152,14 +152,14 @@ def test_a_write_into_the_cache_of_its_host_takes_no_time(store: StorageReplay) 
     line = CACHING + ",client-cache=100kB"
     call = "open 3 /p/f wc; write 3 1e5"
     assert store(line, call).simulated_time == pytest.approx(OPEN, rel=1e-12)
-    # Neither does a close wait; a flush does, and then asks the server.
+    # A close does not wait either; a flush does, and then contacts the server.
     assert store(line, call + "; close 3").simulated_time == pytest.approx(2 * OPEN, rel=1e-12)
     flushed = OPEN + WRITE + 2 * LATENCY
     assert store(line, call + "; fsync 3").simulated_time == pytest.approx(flushed, rel=1e-12)
 
 
 def test_a_write_waits_for_what_exceeds_the_cache(store: StorageReplay) -> None:
-    """Of four requests, one after the other, the last two fit into the cache."""
+    """Of four sequential requests, the last two fit into the cache."""
     line = CACHING.replace("request=1MB", "request=25kB,window=1") + ",client-cache=50kB"
     one = 2 * LATENCY + 25e3 / BANDWIDTH + 25e3 / DISK
     result = store(line, "open 3 /p/f wc; write 3 1e5")
@@ -193,21 +193,21 @@ def test_a_server_with_a_cache_replies_before_its_disk_is_done(store: StorageRep
     on_disk = written - LATENCY + BYTES / DISK
     result = store(line, call + "; fsync 3")
     assert result.simulated_time == pytest.approx(on_disk + LATENCY, rel=1e-12)
-    # A read shares the disk with what is on its way there, at most 2 MB/s together.
+    # A read shares the disk with data being written back, at most 2 MB/s together.
     result = store(line, "open 3 /p/f wcr; write 3 1e5; pread 3 1e5 0")
     read = 2 * LATENCY + BYTES / BANDWIDTH + BYTES / 1.5e6
     assert result.simulated_time == pytest.approx(written + read, rel=1e-12)
 
 
 def test_a_full_cache_of_a_server(store: StorageReplay) -> None:
-    """Four requests arrive and end together; the first fits, so the others wait for their ends."""
+    """Four requests arrive and end together; the first fits, so the others wait for the ends."""
     line = CACHING.replace("request=1MB", "request=25kB,window=4") + ",server-cache=40kB"
     result = store(line, "open 3 /p/f wc; write 3 1e5")
     assert result.simulated_time == pytest.approx(OPEN + WRITE, rel=1e-12)
 
 
 def test_a_burst_buffer(store: StorageReplay) -> None:
-    """A cache that takes data at a rate of its own, which requests share."""
+    """A cache that accepts data at its own rate, shared by requests."""
     line = CACHING + ",server-cache=1MB,server-cache-rate=4MBps"
     result = store(line, "open 3 /p/f wc; write 3 1e5")
     taken = OPEN + 2 * LATENCY + BYTES / BANDWIDTH + BYTES / 4e6
@@ -251,7 +251,7 @@ SCRATCH = "mount=/p,servers=c-14 c-15,read=2MBps,write=500kBps,stripe=10kB,count
 
 
 def test_habits_of_a_name_on_all_ranks(store: StorageReplay) -> None:
-    """Files that differ by the rank alone are one row; a handle's calls follow each other."""
+    """Files that differ only by rank are one row; a handle's calls are sequential."""
     line = "open 3 /p/f.%d wrc; write 3 1e4; write 3 1e4; pwrite 3 500 5; pread 3 2e4 0; close 3"
     result = store(SCRATCH, line, line)
     table = result.file_tables.files.set_index("way")
@@ -271,7 +271,7 @@ def test_bytes_over_time_are_those_that_moved(store: StorageReplay) -> None:
     for of, name in (("file system", "pfs"), ("files", "/p/f")):
         rows = table[(table["of"] == of) & (table["name"] == name)]
         assert rows["bytes"].sum() == pytest.approx(3e5)
-        # Nothing moves while the rank computes.
+        # No data moves while the rank computes.
         assert not ((rows["begin"] > 1) & (rows["end"] < 3)).any()
         width = (rows["end"] - rows["begin"]).to_numpy()
         assert (rows["bytes"] / width).to_numpy() == pytest.approx(rows["bandwidth"].to_numpy())
@@ -302,7 +302,7 @@ def test_bytes_on_disks_of_hosts(tmp_path: Path) -> None:
 
 
 def test_ranks_wait_for_the_server_that_replies_last(store: StorageReplay) -> None:
-    """Of two servers one has three times the bytes: all wait for it."""
+    """One of two servers has three times the bytes: all ranks wait for it."""
     result = store(SCRATCH, "open 3 /p/f wc; pwrite 3 20000 0", "open 3 /p/f w; pwrite 3 10000 0")
     servers = result.file_tables.servers.set_index("server")
     waits = result.file_tables.waits
@@ -384,7 +384,7 @@ def test_two_phases_one_after_the_other(
         "tisim/collective-io": way,
         "tisim/cb-nodes": str(nodes),
         "tisim/cb-write": "enable",
-        "tisim/collective-io-driver": "generic",  # one round, instead of one for each stripe
+        "tisim/collective-io-driver": "generic",  # one round instead of one per stripe
     }
 
     def seconds(part: int) -> float:
@@ -393,8 +393,8 @@ def test_two_phases_one_after_the_other(
         ]
         return float(store(ONE, *ranks, config=config).simulated_time)
 
-    # Messages to the aggregator and requests of the server depend on the size of a part. Both ranks
-    # that write by themselves share its link and disk, and one of them may be ahead.
+    # Messages to the aggregator and requests of the server depend on the part's size. Both ranks
+    # that write directly share its link and disk, and one of them may be ahead.
     longer = seconds(200_000) - seconds(100_000)
     expected = 1e5 * (sent / BANDWIDTH + written / BANDWIDTH + written / 5e5)
     tolerance = 1e-9 if nodes else 0.2
