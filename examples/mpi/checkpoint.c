@@ -1,12 +1,12 @@
-/* Checkpoints in one of three patterns: one rank writes all data, each rank writes a file of its
- * own, or all write their part of one file.
+/* Checkpoints in one of three patterns: one rank writes all data, each rank writes its own file, or
+ * all ranks write their parts of one file.
  *
  *     mpicc -O2 checkpoint.c -o checkpoint
  *     tisim record -o checkpoint.tit --io posix -- mpirun -n 4 ./checkpoint shared direct 64 4 3 .
  *
- * The arguments: serial, file-per-process, shared, or gather (what serial does, without the file);
- * direct (O_DIRECT), fsync (at the end of each checkpoint) or cached; MiB of each rank, and of each
- * write; how many checkpoints; the directory. Rank 0 prints the seconds that they took.
+ * The arguments: serial, file-per-process, shared, or gather (like serial, but without the file);
+ * direct (O_DIRECT), fsync (at the end of each checkpoint) or cached; MiB per rank, and per write;
+ * number of checkpoints; directory. Rank 0 prints the seconds that the checkpoints took.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -40,7 +40,7 @@ static void send_part(char* data) {
     MPI_Send(data + done, (int)block, MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
 }
 
-/* Rank 0 receives block after block, and writes each. */
+/* Rank 0 receives block after block and writes each. */
 static void gather_parts(int file, char* data) {
   for (int source = 0; source < size; ++source)
     for (size_t done = 0; done < bytes; done += block) {

@@ -1,4 +1,4 @@
-! Conjugate gradients for the Poisson equation on a line of points, with `use mpi`.
+! Conjugate gradients for the one-dimensional Poisson equation, with `use mpi`.
 !
 !     mpif90 -O2 conjugate_gradient.f90 -o conjugate_gradient
 !     tisim record -o cg.tit -- mpirun -n 4 ./conjugate_gradient
@@ -46,7 +46,7 @@ program conjugate_gradient
 
 contains
 
-  ! The scalar product over all ranks; the sum replaces the part in place.
+  ! Scalar product over all ranks; the sum replaces the local part in place.
   double precision function dot(a, b)
     double precision, intent(in) :: a(:), b(:)
     dot = sum(a * b)

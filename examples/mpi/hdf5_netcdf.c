@@ -1,4 +1,4 @@
-/* A field that all ranks write in turn with parallel HDF5 and with PnetCDF, and read again.
+/* All ranks write a field with parallel HDF5 and then with PnetCDF, and read it back.
  *
  *   H=hdf5/openmpi L=/usr/lib/x86_64-linux-gnu/hdf5/openmpi    # Debian: libhdf5-openmpi-dev,
  *   mpicc -O1 hdf5_netcdf.c -I/usr/include/$H -L$L -lhdf5 -lpnetcdf -o hdf5_netcdf # libpnetcdf-dev

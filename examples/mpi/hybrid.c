@@ -1,4 +1,4 @@
-/* MPI with threads of OpenMP: the master of each rank communicates (MPI_THREAD_FUNNELED).
+/* MPI with OpenMP threads: the master thread of each rank communicates (MPI_THREAD_FUNNELED).
  *
  *     mpicc -O2 -fopenmp hybrid.c -o hybrid
  *     tisim record -o hybrid.tit -- mpirun -n 2 ./hybrid

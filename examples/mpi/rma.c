@@ -1,5 +1,5 @@
-/* One-sided communication in the four ways of MPI: a halo exchange with fences, a pipeline with
- * groups of ranks, a queue of tasks behind a counter, and a histogram behind locks. */
+/* The four kinds of one-sided communication in MPI: a halo exchange with fences, a pipeline with
+ * groups of ranks, a task queue with a shared counter, and a histogram with locks. */
 #include <mpi.h>
 #include <stdlib.h>
 
@@ -18,7 +18,7 @@ static void relax(int times) {
       field[i] = 0.5 * field[i] + 0.25 * (field[i - 1] + field[i + 1]);
 }
 
-/* Each rank puts the ends of its part into its neighbours'. */
+/* Each rank puts the ends of its part into its neighbours' parts. */
 static void exchange_halos(void) {
   MPI_Win window;
   const int left = (rank + ranks - 1) % ranks, right = (rank + 1) % ranks;
@@ -35,7 +35,7 @@ static void exchange_halos(void) {
   MPI_Win_free(&window);
 }
 
-/* Each rank gets what the one before it has computed. */
+/* Each rank gets the result of the previous one. */
 static void pass_on(void) {
   MPI_Win window;
   MPI_Group all, before, behind;
@@ -61,7 +61,7 @@ static void pass_on(void) {
   MPI_Win_free(&window);
 }
 
-/* Ranks take tasks by a counter of rank 0. Which rank takes which depends on time. */
+/* Ranks take tasks from a counter of rank 0. The assignment depends on timing. */
 static void take_tasks(void) {
   MPI_Win window;
   long *counter, one = 1, task;

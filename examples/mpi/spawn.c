@@ -1,7 +1,7 @@
-/* A program that spawns its workers: it scatters work over an intercommunicator, gathers what comes
- * back, and meets the workers in one communicator of all.
+/* A program that spawns its workers: it scatters work over an intercommunicator, gathers the
+ * results, and merges with the workers into one communicator.
  *
- *   mpicc -O2 spawn.c -o spawn; mpirun -n 2 ./spawn     # with room for two processes more */
+ *   mpicc -O2 spawn.c -o spawn; mpirun -n 2 ./spawn     # with slots for two more processes */
 #include <mpi.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* A pool of tasks: rank 0 hands them out to whoever asks, which depends on the machine.
+/* A pool of tasks: rank 0 hands them out on request; the order depends on the machine.
  *
  *     mpicc -O2 task_pool.c -o task_pool
  *     tisim record -o task_pool.tit -- mpirun -n 4 ./task_pool

@@ -1,5 +1,5 @@
-/* Heat on a grid of ranks, which exchanges edges with its neighbours by collectives of a Cartesian
- * topology, and a graph by which each rank hears of the two before it.
+/* Heat on a grid of ranks, which exchange edges with their neighbours by collectives of a Cartesian
+ * topology, and a graph topology in which each rank receives from the two preceding ones.
  *
  *   mpicc -O2 topology.c -o topology; mpirun -n 6 ./topology */
 #include <mpi.h>

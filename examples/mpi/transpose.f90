@@ -1,9 +1,9 @@
-! Transposes a distributed matrix again and again, with `use mpi_f08`.
+! Transposes a distributed matrix repeatedly, with `use mpi_f08`.
 !
 !     mpif90 -O2 transpose.f90 -o transpose
 !     tisim record -o transpose.tit -- mpirun -n 4 ./transpose
 !
-! Each rank has some columns. Rows of ranks share a communicator, in which they add up a checksum.
+! Each rank has some columns. Each row of ranks shares a communicator and sums up a checksum in it.
 program transpose_matrix
   use mpi_f08
   implicit none

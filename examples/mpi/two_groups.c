@@ -1,5 +1,5 @@
-/* Two groups of ranks, a model of the ocean and one of the air, coupled by an intercommunicator:
- * every collective that MPI has between groups, and those that do not block.
+/* Two groups of ranks, models of the ocean and of the atmosphere, coupled by an intercommunicator:
+ * all blocking and non-blocking collectives that MPI has between groups.
  *
  *   mpicc -O2 two_groups.c -o two_groups; mpirun -n 5 ./two_groups */
 #include <mpi.h>
@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(between, &rank);
   MPI_Comm_size(between, &size);
   MPI_Comm_remote_size(between, &remote);
-  /* Rank 0 of the ocean is the root where there is one. */
+  /* Rank 0 of the ocean is the root of rooted collectives. */
   const int root = is_air ? 0 : rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
   const int most = size > remote ? size : remote;
   double* const sent = calloc((size_t)most * CELLS, sizeof *sent);
@@ -68,7 +68,7 @@ int main(int argc, char** argv) {
     MPI_Alltoallw(sent, own_counts, bytes, types, received, counts, bytes, types, between);
     check(received[(remote - 1) * CELLS] == (is_air ? ocean : world_size) - 1, "an all-to-all");
 
-    /* The same while the ranks compute: two at a time. */
+    /* The same while the ranks compute, two at a time. */
     MPI_Request pair[2];
     MPI_Ibarrier(between, &pair[0]);
     MPI_Ibcast(is_air ? received : sent, CELLS, MPI_DOUBLE, root, between, &pair[1]);
@@ -85,8 +85,8 @@ int main(int argc, char** argv) {
     MPI_Waitall(2, pair, MPI_STATUSES_IGNORE);
     check(received[0] == (is_air ? ocean : world_size) - 1, "an all-reduce that does not block");
   }
-  /* Each group gets the sum of the other, a cell more a rank than the one before. The counts of
-   * both groups have one sum if they are scaled by the size of the other group. */
+  /* Each group gets the sum of the other group, each rank one cell more than the previous one. The
+   * counts of both groups have the same sum if scaled by the size of the other group. */
   for (int i = 0; i < size; ++i) counts[i] = remote;
   MPI_Reduce_scatter(sent, received, counts, MPI_DOUBLE, MPI_SUM, between);
   free(types);

@@ -3,8 +3,8 @@
  *     mpicc -O2 wavefront.c -o wavefront
  *     tisim record -o wavefront.tit -- mpirun -n 4 ./wavefront 64 20
  *
- * The ranks form a grid of two dimensions. Each updates its block plane by plane: it needs the last
- * row of the rank above and the last column of the rank to its left, and hands its own on.
+ * The ranks form a two-dimensional grid. Each updates its block plane by plane: it needs the last
+ * row of the rank above and the last column of the rank to its left, and passes on its own.
  */
 #include <math.h>
 #include <mpi.h>
@@ -19,7 +19,7 @@ static double* room(int count) {
   return values;
 }
 
-/* A sweep over one plane of n x n points; returns how much the plane has changed. */
+/* Sweeps over one plane of n x n points; returns the change of the plane. */
 static double sweep(double* plane, int n, const double* north, const double* west) {
   double change = 0.0;
   for (int i = 0; i < n; ++i) {

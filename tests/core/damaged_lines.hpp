@@ -1,4 +1,4 @@
-// For tests: lines of a trace, and damage done to them.
+// Test helpers: trace lines, and random damage to them.
 #pragma once
 
 #include <iterator>

@@ -1,4 +1,4 @@
-// The model and the platforms that tests of the core, and what trains the compiler, start from.
+// The model and the platforms shared by tests of the core and by the compiler's training run.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace tisim::test {
 
-// All hosts are those of one cluster.
+// All hosts belong to one cluster.
 inline std::shared_ptr<const ZoneTree> one_cluster(ClusterLinks links, std::int32_t hosts,
                                                    bool backbone) {
   std::vector<std::shared_ptr<const Zone>> zones;
@@ -21,7 +21,7 @@ inline std::shared_ptr<const ZoneTree> one_cluster(ClusterLinks links, std::int3
                                     std::vector<Bypasses>{});
 }
 
-// Factors of one, no bound by a TCP window, no weight of links, no crosstraffic, no overheads.
+// Factors of one; no TCP window bound, link weights, crosstraffic or overheads.
 inline Model plain_model() {
   Model model;
   model.latency_factor.first = 1.0;

@@ -1,5 +1,5 @@
-// Helpers shared by the tests of the network: a system of links and flows described in a few lines,
-// its run through `Network`, and a brute-force run to compare with.
+// Test helpers for the network: a system of links and flows described in a few lines, its run
+// through `Network`, and a brute-force run for comparison.
 #pragma once
 
 #include <cstddef>
@@ -12,24 +12,24 @@
 
 namespace tisim::test {
 
-// Flows over links. Each pair of hosts has its own two hosts, so that routes are free.
+// Flows over links. Each pair has its own two hosts, so routes can be chosen freely.
 class FlowSystem {
  public:
   std::int32_t link(double capacity, bool fatpipe = false);
-  // The link passes so many bytes at once.
+  // Sets the number of bytes that the link passes at once.
   void set_burst(std::int32_t link, double bytes);
-  // A pair of hosts with its route, and the route back for crosstraffic.
+  // Adds a pair of hosts with its route, and the reverse route for crosstraffic.
   std::int32_t pair(const std::vector<std::int32_t>& links, double latency = 0.0,
                     const std::vector<std::int32_t>& back = {});
-  // The number of the flow. Flows start in the order of their dates.
+  // Adds a flow and returns its number. Flows start in order of their dates.
   std::size_t flow(std::int32_t pair, double bytes, double date = 0.0);
 
-  // When each flow ends, -1 when it never does. `recording`: with the load of links.
+  // Returns the time at which each flow ends, -1 if never. `recording`: also record link loads.
   std::vector<double> run(bool recording = false) const;
-  // The same, every share computed anew after every event, from the definition alone.
+  // The same, recomputing every share after every event from the definition.
   std::vector<double> brute_force() const;
 
-  std::size_t large = 0;  // from how many pairs on a component is taken for large, 0: as always
+  std::size_t large = 0;  // minimum number of pairs of a large component; 0: default
   Model model = plain_model();
 
  private:

@@ -83,7 +83,7 @@ std::vector<double> FlowSystem::run(bool recording) const {
   }
 }
 
-// Clauss et al. 2011: the weight of a flow is 1 over its latency and the time of `weight_s` bytes.
+// Clauss et al. 2011: the weight of a flow is 1 / (latency + time of `weight_s` bytes).
 double FlowSystem::penalty(const Pair& pair) const {
   if (pair.forward.latency <= 0) return 1.0;
   double seconds = pair.forward.latency;
@@ -112,8 +112,8 @@ double FlowSystem::weight(const Pair& pair, std::size_t link) const {
   return weight;
 }
 
-// Progressive filling by the definition: all rates grow as level / penalty, until one is at its
-// bound or a link is full; what that concerns stays as it is.
+// Progressive filling by definition: all rates grow as level / penalty until one reaches its bound
+// or a link is full; the affected rates are then fixed.
 void FlowSystem::share(std::vector<Moving>& moving, double now) const {
   std::vector<Moving*> open;
   for (Moving& m : moving) {

@@ -1,4 +1,4 @@
-// Helpers shared by the tests of packed traces.
+// Test helpers for packed traces.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@
 
 namespace tisim::test {
 
-// A file of a packed trace that is in memory.
+// A packed trace file in memory.
 class TextSource final : public tit::ByteSource {
  public:
   explicit TextSource(std::string text) : text_(std::move(text)) {}
@@ -27,7 +27,7 @@ class TextSource final : public tit::ByteSource {
   std::string text_;
 };
 
-// A directory that vanishes with its owner.
+// A directory that is removed with its owner.
 class Scratch {
  public:
   Scratch() {
@@ -50,7 +50,7 @@ inline std::string content_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// The bytes of a packed trace of these files, named rank-0 and so on.
+// Returns the bytes of a packed trace of these files, named rank-0 etc.
 inline std::string packed(const std::vector<std::string>& texts, const Scratch& scratch,
                           Dialect dialect = Dialect::automatic) {
   PackInput input;
@@ -61,7 +61,7 @@ inline std::string packed(const std::vector<std::string>& texts, const Scratch& 
   return content_of(scratch.file("packed.tit"));
 }
 
-// The texts that come out of a packed trace.
+// Returns the files unpacked from a packed trace.
 inline std::vector<std::string> unpacked(const std::string& bytes, std::size_t files,
                                          const Scratch& scratch) {
   std::filesystem::create_directory(scratch.file("out"));

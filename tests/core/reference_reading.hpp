@@ -1,4 +1,4 @@
-// For tests: a trace read the slow and simple way, to compare the reader with.
+// Test helpers: reads a trace in a slow and simple way, for comparison with the reader.
 #pragma once
 
 #include <string>
@@ -21,8 +21,8 @@ struct Outcome {
   }
 };
 
-// By the set's own reader, in batches of `batch`. An error takes its batch with it, so the
-// operations of the two ways are compared up to there.
+// Reads with the set's own reader, in batches of `batch`. An error discards its batch, so only the
+// preceding operations are compared.
 inline Outcome outcome_of_reader(const TraceSet& set, std::int32_t rank, std::size_t batch) {
   Outcome outcome;
   CallTable calls;
@@ -42,7 +42,7 @@ inline Outcome outcome_of_reader(const TraceSet& set, std::int32_t rank, std::si
   return outcome;
 }
 
-// By LineParser alone, a line at a time; `text` is the file of `rank`.
+// Reads with LineParser alone, line by line; `text` is the file of `rank`.
 inline Outcome outcome_of_parser(const TraceGrammar& grammar, std::int32_t rank,
                                  std::string_view text, const std::string& name) {
   Outcome outcome;
@@ -64,7 +64,7 @@ inline Outcome outcome_of_parser(const TraceGrammar& grammar, std::int32_t rank,
   return outcome;
 }
 
-// True if the reader of rank 0 of `ranks` and the parser agree on `text`.
+// Returns true if the reader of rank 0 of `ranks` and the parser agree on `text`.
 inline bool reads_alike(const std::string& text, std::int32_t ranks, Dialect dialect,
                         std::size_t batch) {
   std::vector<std::string> texts = {"0 init\n" + text};

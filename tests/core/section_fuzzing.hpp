@@ -1,4 +1,4 @@
-// Helpers shared by the fuzz targets of packed traces of version 2.
+// Helpers of the fuzz targets for packed traces of version 2.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace tisim::test {
 
-// Gives all blocks that are there the checksums of their bytes.
+// Sets the checksums of all blocks that are present.
 inline void set_checksums(tit::CodedColumns& coded, std::string_view values) {
   std::size_t offset = 0;
   for (tit::RankColumn& column : coded.columns) {
@@ -31,7 +31,7 @@ inline void set_checksums(tit::CodedColumns& coded, std::string_view values) {
   }
 }
 
-// Makes the checksums of the blocks of columns right, so that what is in them is read.
+// Corrects the checksums of blocks of columns, so that their contents are read.
 inline void set_checksums(std::vector<tit::Section>& sections) {
   constexpr std::uint32_t kMostRanks = 1000;
   const auto bytes_of = [&](std::string_view name) -> std::string* {
@@ -68,12 +68,12 @@ inline void set_checksums(std::vector<tit::Section>& sections) {
       *bytes = std::move(out.data);
     }
   } catch (const tit::FormatError&) {
-    // Tables that say what cannot be have nothing behind them that is read.
+    // Nothing after invalid tables is read.
   }
 }
 
-// A file whose sections are these bytes, under checksums that are right. The first two bytes of
-// each say where it ends.
+// Returns a file with these bytes as sections, with correct checksums. The first two bytes of each
+// section are its size.
 inline std::string file_of_sections(std::string_view bytes) {
   tit::ByteReader in(bytes);
   std::vector<tit::Section> sections;

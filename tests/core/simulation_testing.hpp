@@ -1,5 +1,5 @@
-// Helpers shared by the tests of the MPI layer and of the interpreter: programs in memory on a
-// cluster whose times can be worked out by hand.
+// Test helpers for the MPI layer and the interpreter: programs in memory, on a cluster whose times
+// can be computed by hand.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace tisim {
 
-// Reaches into a simulation, to corrupt it and see `verify` object.
+// Accesses the internals of a simulation, to corrupt it and check that `verify` fails.
 struct SimulationTesting {
   static Clock& clock(Simulation& s) { return s.clock_; }
   static Ranks& ranks(Simulation& s) { return s.ranks_; }
@@ -28,8 +28,8 @@ struct SimulationTesting {
 
 namespace test {
 
-// Messages of n bytes take 1 s + n / 1000 s, wherever they go; a host computes 1 flop in 1 s.
-// Nothing else costs anything, and all sends of less than 64 KiB are detached.
+// Messages of n bytes take 1 s + n / 1000 s to any host; a host computes 1 flop in 1 s. Everything
+// else is free, and all sends of less than 64 KiB are detached.
 inline Model simple_model() {
   Model model = plain_model();
   model.weight_s = 0.0;
@@ -55,7 +55,7 @@ inline std::shared_ptr<const PlatformData> simple_platform(std::int32_t hosts) {
   const auto add_cable = [&] {
     data->link_bandwidth.push_back(1000.0);
     data->link_latency.push_back(0.5);
-    data->link_fatpipe.push_back(1);  // as many as like may use it
+    data->link_fatpipe.push_back(1);  // shared by any number of flows
   };
   for (std::int32_t host = 0; host < hosts; ++host) {
     data->host_speed.push_back(1.0);
@@ -67,7 +67,7 @@ inline std::shared_ptr<const PlatformData> simple_platform(std::int32_t hosts) {
   return data;
 }
 
-// One program a rank, each rank on a host of its own; the lines of a program without their rank.
+// One program per rank, each rank on its own host; lines omit the rank.
 using Program = std::vector<std::string>;
 
 inline std::shared_ptr<const TraceSet> trace_of(const std::vector<Program>& programs) {
@@ -81,7 +81,7 @@ inline std::shared_ptr<const TraceSet> trace_of(const std::vector<Program>& prog
   return TraceSet::open(files_of(texts), "test", Dialect::modern);
 }
 
-// The columns of a schedule, with which a test answers a simulation.
+// The columns of a schedule that a test passes to a simulation.
 struct ScheduleColumns {
   void add(StepCode code, std::int32_t peer, double bytes = 0, std::int32_t slot = -1) {
     codes.push_back(static_cast<std::int32_t>(code));
@@ -107,8 +107,8 @@ class Replay {
     simulation.add_job(trace_of(programs), hosts);
   }
 
-  // Runs to the end. Collectives have no messages of their own; a comm_split has those that it
-  // needs: rank 0 receives from each other rank, and then sends to it.
+  // Runs to the end. Collectives have no messages, except that in a comm_split rank 0 receives from
+  // each other rank and then sends to it.
   Replay& run() {
     do {
       if (simulation.stopped_by() == Stop::need_schedule) answer();
@@ -118,7 +118,7 @@ class Replay {
     } while (stop == Stop::need_schedule || stop == Stop::completion);
     return *this;
   }
-  // When a rank has finished, seconds.
+  // Returns the time at which a rank has finished, in seconds.
   double finish(std::int32_t rank) const {
     return simulation.ranks()[static_cast<std::size_t>(rank)].finish;
   }
@@ -146,7 +146,7 @@ class Replay {
   }
 };
 
-// The program of each rank ends at its time, in seconds.
+// Returns true if the program of each rank ends at its time, in seconds.
 inline bool finishes(const std::vector<Program>& programs, const std::vector<double>& times,
                      const Model& model = simple_model()) {
   Replay replay(programs, model);

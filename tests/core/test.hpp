@@ -1,4 +1,4 @@
-// A test runner in one header: TEST cases register themselves, CHECK reports and goes on.
+// A test runner in one header: TEST cases register themselves, CHECK reports and continues.
 #pragma once
 
 #include <cmath>
@@ -39,19 +39,19 @@ inline void check(bool holds, const char* what, const char* file, int line) {
   }
 }
 
-// Equal to the last bits that a different order of the same operations can change.
+// Equal up to the last bits that depend on the order of operations.
 inline bool close(double a, double b, double relative = 1e-14) {
   return a == b || std::fabs(a - b) <= relative * std::fmax(std::fabs(a), std::fabs(b));
 }
 
-// How many random cases a test draws, or how long it makes a program: `here` in CI, `nightly` where
-// `make nightly` sets TISIM_NIGHTLY.
+// Returns the number of random cases of a test, or the length of a program: `here` in CI, `nightly`
+// if TISIM_NIGHTLY is set (`make nightly`).
 inline std::uint32_t campaign(std::uint32_t here, std::uint32_t nightly) {
   return std::getenv("TISIM_NIGHTLY") != nullptr ? nightly : here;
 }
 
-// Runs the cases whose name contains `filter`, of these every `parts`-th from number `part` on; the
-// result is the exit status.
+// Runs the cases whose name contains `filter`, of these every `parts`-th starting with `part`;
+// returns the exit status.
 inline int run(std::string_view filter, std::size_t part, std::size_t parts) {
   int ran = 0;
   int failed = 0;
@@ -78,7 +78,7 @@ inline int run(std::string_view filter, std::size_t part, std::size_t parts) {
 
 }  // namespace tisim::test
 
-// TEST("what holds") { ... }
+// TEST("what is tested") { ... }
 #define TEST(name) TISIM_NUMBERED_TEST(name, __COUNTER__)
 #define TISIM_NUMBERED_TEST(name, number) TISIM_TEST(name, number)
 #define TISIM_TEST(name, number)                                                           \

@@ -1,4 +1,4 @@
-// Helpers shared by the tests of traces: files out of text, and all operations of a rank.
+// Test helpers for traces: files from text, and all operations of a rank.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ inline TraceFile file_of(std::string_view text, std::string name = "trace") {
   return file;
 }
 
-// One file a rank, named rank-0, rank-1 and so on.
+// One file per rank, named rank-0, rank-1, ...
 inline std::vector<TraceFile> files_of(const std::vector<std::string>& texts) {
   std::vector<TraceFile> files;
   for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -30,7 +30,7 @@ inline std::vector<TraceFile> files_of(const std::vector<std::string>& texts) {
   return files;
 }
 
-// A trace of a file for each rank, whose lines come without the rank, parted by ';'.
+// A trace with a file per rank, whose lines omit the rank and are separated by ';'.
 inline std::shared_ptr<const TraceSet> trace_of(const std::vector<std::string>& ranks,
                                                 Dialect dialect = Dialect::modern) {
   std::vector<std::string> texts;
@@ -54,9 +54,9 @@ inline std::vector<Op> read_all(const TraceSet& set, std::int32_t rank, CallTabl
   return all;
 }
 
-// A trace of `ranks` ranks of which rank 0 does something.
+// A trace of `ranks` ranks of which only rank 0 has actions.
 struct Sample {
-  // From `lines`, given without their rank.
+  // From `lines`, without the rank.
   explicit Sample(const std::vector<std::string>& lines, std::int32_t ranks = 4,
                   Dialect dialect = Dialect::modern, const TraceOptions& options = {}) {
     std::string text;
@@ -90,7 +90,7 @@ struct Sample {
   }
 };
 
-// True if two operations are equal in every field.
+// Returns true if two operations are equal in every field.
 inline bool same(const Op& a, const Op& b) {
   return a.kind == b.kind && a.flags == b.flags && a.comm == b.comm && a.peer == b.peer &&
          a.bytes == b.bytes && a.tag == b.tag && a.line == b.line;

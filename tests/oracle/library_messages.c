@@ -1,9 +1,9 @@
-// Prints the messages that each collective call of an MPI library sends, one line for each:
-// "OPERATION BYTES ROOT SOURCE DESTINATION SIZE", those of a rank in the order in which it sends.
+// Prints the messages sent by each collective call of an MPI library, one line per message:
+// "OPERATION BYTES ROOT SOURCE DESTINATION SIZE", for each rank in the order of its sends.
 //
-// Rank 0 reads calls from standard input, "OPERATION BYTES ROOT" a line; BYTES are those of a block
-// or vector, as the operation has it. A function in the place of the library's reports each message
-// that it sends:
+// Rank 0 reads calls from standard input, "OPERATION BYTES ROOT" per line; BYTES are those of a
+// block or vector, depending on the operation. A function that replaces the library's reports each
+// message sent:
 //   mpicc.openmpi -rdynamic -o messages messages.c
 //   mpirun.openmpi --mca pml_monitoring_enable 1 ... ./messages MOST_BYTES
 //   mpicc.mpich -rdynamic -o messages messages.c -ldl
@@ -21,19 +21,19 @@ static struct {
 } sent[kMost];
 static int count, recording;
 
-// A message that this rank sends.
+// Reports a message sent by this rank.
 static void report_message(int to, size_t bytes) {
   if (!recording || count == kMost) return;
   sent[count].to = to;
   sent[count++].bytes = bytes;
 }
 
-// `prepare_reports` is called by all ranks before the first call.
+// All ranks call `prepare_reports` before the first call.
 #ifdef OPEN_MPI
 
 // Open MPI's own monitoring (component `pml/monitoring`) reports each message to this function.
 void mca_common_monitoring_record_pml(int world_rank, size_t bytes, int tag) {
-  (void)tag;  // not that of the message where it was sent by a persistent request
+  (void)tag;  // for a persistent request, this is not the message's tag
   report_message(world_rank, bytes);
 }
 
@@ -44,16 +44,16 @@ static void prepare_reports(int ranks, int me) {
 
 #else
 
-// MPICH over UCX hands each message to this function, those on a node too. MPIR_CVAR_NOLOCAL=1
-// makes each rank a node, MPIR_CVAR_NUM_CLIQUES=N makes N nodes of one machine. Messages of a rank
-// to itself are not reported: they are copies.
+// MPICH over UCX passes each message to this function, including those within a node.
+// MPIR_CVAR_NOLOCAL=1 makes each rank a node, MPIR_CVAR_NUM_CLIQUES=N makes N nodes of one machine.
+// Messages of a rank to itself are not reported: they are copies.
 #include <dlfcn.h>
 #include <ucp/api/ucp.h>
 
 static ucp_ep_h *endpoints, last;
 static int endpoint_count;
 
-// Types that are not contiguous: the functions that pack them.
+// Non-contiguous types: their packing functions.
 enum { kMostTypes = 4096 };
 static struct {
   ucp_datatype_t type;
@@ -84,10 +84,10 @@ static size_t bytes_of(const void* buffer, size_t number, const ucp_request_para
     const int place = (type_count - back) % kMostTypes;
     if (types[place].type != type) continue;
     const ucp_generic_dt_ops_t* packing = &types[place].packing;
-    // The state is not finished: MPICH would release the type, which it still needs.
+    // Do not finish the state: MPICH would release the type, which is still needed.
     return packing->packed_size(packing->start_pack(types[place].context, buffer, number));
   }
-  abort();  // a type that nobody has made
+  abort();  // unknown type
 }
 
 ucs_status_ptr_t ucp_tag_send_nbx(ucp_ep_h endpoint, const void* buffer, size_t number,

@@ -1,12 +1,12 @@
-// Makes collective MPI calls in SimGrid, marked in SimGrid's log so that `messages.py` can tell
-// which messages belong to which call.
+// Makes collective MPI calls in SimGrid, with marks in SimGrid's log by which `messages.py` assigns
+// messages to calls.
 //
 //   messages DIR      every rank runs the lines of DIR/rank-<rank>.txt
 //
 // A line is a collective of a time-independent trace without its rank ("bcast 100 0 6"), or
 // "choose <operation> <algorithm>" (the same on every rank), or "split <color> <key>": the next
 // lines run on that part of the world, until "world". "comm_split <color> <key>" and "comm_dup"
-// only make a communicator, as calls of their own. A non-blocking collective is waited for at once.
+// only create a communicator, as separate calls. Non-blocking collectives are waited for at once.
 #include <mpi.h>
 
 #include <cstdio>
@@ -67,7 +67,7 @@ class Line {
     for (int i = 0; i < size; i++) found.push_back(number());
     return found;
   }
-  // A type of the width of that number of a trace; byte when the line ends before it.
+  // The type with this number in a trace; byte if the line ends before it.
   MPI_Datatype type() {
     if (next_ >= numbers_.size()) return MPI_BYTE;
     switch (number()) {
@@ -195,7 +195,7 @@ void varying(Line& line) {
   }
 }
 
-// Started and waited for at once.
+// Starts a collective and waits for it immediately.
 void nonblocking(Line& line) {
   MPI_Request request;
   size_t total;
@@ -263,7 +263,7 @@ void call(Line& line) {
     kinds.at(line.word)(line);
 }
 
-// Nobody is inside a collective any more: it is safe to choose other algorithms.
+// No rank is still inside a collective after this: other algorithms can be chosen safely.
 void gather_everybody() { simgrid::smpi::barrier__ompi_basic_linear(MPI_COMM_WORLD); }
 
 void run(const std::string& text) {

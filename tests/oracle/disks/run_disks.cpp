@@ -1,8 +1,8 @@
-// Reads from disks and writes to them in SimGrid, and prints when each of them ends.
+// Reads from and writes to disks in SimGrid, and prints when each access ends.
 //
-//   run_disks PLATFORM < accesses      accesses: "start host disk read|write bytes", one a line
+//   run_disks PLATFORM < accesses      accesses: "start host disk read|write bytes", one per line
 //
-// The end of each access in seconds, in the order of the lines, with 17 significant digits.
+// Prints the end of each access in seconds, in the order of the lines, with 17 significant digits.
 #include <cstdio>
 #include <iostream>
 #include <simgrid/s4u.hpp>

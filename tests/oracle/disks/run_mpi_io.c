@@ -1,8 +1,8 @@
-/* Calls of MPI-IO in SMPI: each rank carries out its lines of a script and prints when it ends.
+/* MPI-IO calls in SMPI: each rank executes its lines of a script and prints when it ends.
  *
- *   run_mpi_io SCRIPT      "rank call bytes offset", one a line
+ *   run_mpi_io SCRIPT      "rank call bytes offset", one per line
  *
- * Calls are those of MPI-IO in lower case without `MPI_File_`; `compute` takes flops for bytes. */
+ * Calls are MPI-IO functions in lower case without `MPI_File_`; `compute` has flops as bytes. */
 #include <mpi.h>
 #include <smpi/smpi.h>
 #include <stdio.h>

@@ -1,15 +1,15 @@
-/* Collectives. With an `i` before its name an operation is non-blocking: `request` is then not
- * null, and its request is pending under the tag that SimGrid gives it. */
+/* Collectives. An `i` before the name makes an operation non-blocking: `request` is then not null,
+ * and its request is pending under the tag that SimGrid gives it. */
 #include <simgrid/barrier.h>
 #include <stdlib.h>
 #include <strings.h>
 
 #include "ti_exec.h"
 
-/* Any operation that the type allows: its result is not used. */
+/* An arbitrary operation supported by the type: its result is not used. */
 static MPI_Op op_of(MPI_Datatype type) { return type == MPI_BYTE ? MPI_BOR : MPI_SUM; }
 
-/* `size` counts from word `first` on, followed in memory by their displacements. */
+/* `size` counts starting with word `first`, followed in memory by their displacements. */
 static int* counts_at(const rank_t* me, const line_t* line, int first) {
   int* counts = malloc(2 * me->size * sizeof *counts);
   int sum = 0;
@@ -172,7 +172,7 @@ static void alltoallv(rank_t* me, const line_t* line, MPI_Request* request) {
   free(received);
 }
 
-/* SimGrid's tags of non-blocking collectives, and whether `synchronised` is about the blocking one.
+/* SimGrid's tags of non-blocking collectives, and whether `synchronised` affects the blocking one.
  */
 static const struct {
   const char* name;
@@ -194,7 +194,7 @@ static const struct {
                   {"scatter", scatter, -224, 1},
                   {"scatterv", scatterv, -335, 1}};
 
-/* All ranks wait for one another, which costs nothing. */
+/* Barrier of all ranks that takes no time. */
 static void meet_all(void) {
   static sg_bar_t everybody;
   int ranks;

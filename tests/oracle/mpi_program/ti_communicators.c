@@ -1,4 +1,4 @@
-/* Communicators: made, split and freed under the numbers that the trace gives them. */
+/* Communicators: created, split and freed under the numbers given in the trace. */
 #include <stdlib.h>
 
 #include "ti_exec.h"
@@ -20,7 +20,7 @@ static void name(rank_t* me, const line_t* line, int i, MPI_Comm made) {
   me->comms[id] = made;
 }
 
-/* parent new color key; as SimGrid writes it, without arguments, nothing */
+/* parent new color key; without arguments, as SimGrid writes it, does nothing */
 static void do_comm_split(rank_t* me, const line_t* line) {
   if (line->n == 2) return;
   const int color = integer(line, 4);

@@ -1,15 +1,15 @@
-/* Execute a time-independent trace with real MPI calls, inside SimGrid.
+/* Executes a time-independent trace with real MPI calls inside SimGrid.
  *
  *   ti_exec DIR [synchronised] [kill=<rank>:<seconds>] ...
  *
- * Rank r runs DIR/rank-<r>.txt (modern dialect). `synchronised`: all ranks meet before a collective
- * as SimGrid 4's smpi/barrier-collectives has it. `kill`: that rank is killed then, as a deployment
- * can say.
+ * Rank r runs DIR/rank-<r>.txt (modern dialect). `synchronised`: all ranks meet before each
+ * collective, as with SimGrid 4's smpi/barrier-collectives. `kill`: that rank is killed at that
+ * time, as in a deployment.
  *
- * Compiled with smpicc and started by smpirun: SimGrid then simulates the very calls that the
- * trace names, with any collective selector. All ranks live in one address space (smpirun
- * -no-privatize), so nothing here is global except constants, the two message buffers and the
- * barrier of `synchronised`.
+ * Compiled with smpicc and started by smpirun: SimGrid then simulates exactly the calls in the
+ * trace, with any collective selector. All ranks share one address space (smpirun
+ * -no-privatize), so the only globals are constants, the two message buffers and the barrier of
+ * `synchronised`.
  *
  * Rank r prints "rank <r> finish <seconds>" on standard output.
  */
@@ -24,9 +24,9 @@
 #include <strings.h>
 #include <sys/mman.h>
 
-/* The pages are only reserved until somebody writes to them. */
+/* Pages are only reserved until they are written. */
 #define BUFFER_BYTES ((size_t)1 << 36)
-/* MPI_Bsend needs a buffer; SimGrid only looks at its size. */
+/* MPI_Bsend needs a buffer; SimGrid only checks its size. */
 #define BSEND_BYTES (1 << 30)
 
 void *outgoing, *incoming;
@@ -45,7 +45,7 @@ double number(const line_t* line, int i) {
 int integer(const line_t* line, int i) { return (int)number(line, i); }
 int root_of(const line_t* line, int i) { return i < line->n ? integer(line, i) : 0; }
 
-/* Types of the same width stand in for each other: only the number of bytes matters. */
+/* Types of the same width are interchangeable: only the number of bytes matters. */
 MPI_Datatype type_of(const rank_t* me, const line_t* line, int i) {
   static const signed char width_of[60] = {8, 4,  1,  2, 8,  4,  1,  8,  1,  1,  2, 4,  8,  8,  16,
                                            4, 1,  1,  2, 4,  8,  1,  2,  4,  8,  8, 16, 32, 8,  8,
@@ -123,8 +123,8 @@ static action_t find_action(const char* name) {
   return NULL;
 }
 
-/* Takes the named arguments off the end of a line: `comm=`, whose communicator becomes that of the
- * line, `request=` and `requests=`. */
+/* Removes the named arguments at the end of a line: `comm=`, which sets the line's communicator,
+ * `request=` and `requests=`. */
 static void take_named(rank_t* me, line_t* line) {
   me->comm_id = 0;
   me->number = NO_NUMBER;

@@ -1,12 +1,12 @@
-/* Shared by the parts of ti_exec: one rank's state, one line, and the actions by name. */
+/* Declarations shared by ti_exec: the state of a rank, a line, and the actions by name. */
 #ifndef TI_EXEC_H
 #define TI_EXEC_H
 
 #include <mpi.h>
 #include <stddef.h>
 
-/* A request of a rank. Its key is what a later line names: ranks of the communicator `comm`, and
- * the tag. A persistent request stays in the rank's list when it is complete. */
+/* A request of a rank. Its key, which later lines name, consists of ranks of the communicator
+ * `comm` and the tag. A persistent request remains in the rank's list after completion. */
 typedef struct {
   int src, dst, tag, comm;
   MPI_Request request;
@@ -21,7 +21,7 @@ typedef struct {
   request_t* at; /* in the order of posting; those of `persistent` in the order of their making */
 } requests_t;
 
-/* State of one rank. `rank`, `size` and `comm` are those of the line's communicator. */
+/* State of one rank. `rank`, `size` and `comm` refer to the line's communicator. */
 typedef struct {
   int world_rank;
   int rank, size;
@@ -51,8 +51,8 @@ typedef struct {
   action_t run;
 } named_action_t;
 
-/* Contents do not matter, so every message of every rank is sent from one buffer and received
- * into the other. */
+/* Contents do not matter: all messages of all ranks are sent from one buffer and received into
+ * the other. */
 extern void *outgoing, *incoming;
 
 extern const named_action_t message_actions[], request_actions[], collective_actions[],

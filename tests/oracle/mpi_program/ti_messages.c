@@ -1,4 +1,4 @@
-/* Messages of two ranks: sends, receives, probes, persistent requests. */
+/* Point-to-point messages: sends, receives, probes, persistent requests. */
 #include "ti_exec.h"
 
 static int destination(int rank) { return rank == -333 || rank == -666 ? MPI_PROC_NULL : rank; }
@@ -33,7 +33,7 @@ static void do_ibsend(rank_t* me, const line_t* line) { isend_by(me, line, MPI_I
 
 /* -- Receives: src tag count [type] --------------------------------------------------------- */
 
-/* The count of a receive; a negative one is asked of the message itself. */
+/* Returns the count of a receive; if negative, it is obtained with a probe. */
 static int receive_count(rank_t* me, const line_t* line, MPI_Datatype type) {
   int count = integer(line, 4);
   if (count < 0) {
@@ -78,7 +78,7 @@ static void do_iprobe(rank_t* me, const line_t* line) {
              MPI_STATUS_IGNORE);
 }
 
-/* -- Persistent requests: as isend and irecv, to be started later ----------------------------- */
+/* -- Persistent requests: as isend and irecv, but started later ------------------------------- */
 
 static void send_init_by(rank_t* me, const line_t* line, isend_t call) {
   add(&me->persistent,

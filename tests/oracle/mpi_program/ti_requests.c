@@ -1,8 +1,8 @@
-/* Pending requests: waiting for them, testing them, starting persistent ones.
+/* Pending requests: waits, tests, and the start of persistent requests.
  *
- * A line names one by its key, "src dst tag"; a request of a non-blocking collective has a
- * negative tag of SimGrid's and no ranks. Or it names one by its number, `request=`, or several,
- * `requests=`. Other lines are about all that are pending.
+ * A line names a request by its key, "src dst tag"; a request of a non-blocking collective has one
+ * of SimGrid's negative tags and no ranks. Alternatively it names one by its number, `request=`, or
+ * several, `requests=`. Other lines refer to all pending requests.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ request_t* add(requests_t* list, request_t request) {
 }
 
 void remember(rank_t* me, int src, int dst, int tag, MPI_Request request) {
-  /* The request that had the number is complete, or was tested, and loses it now. */
+  /* The request with the number is complete, or was tested, and loses the number. */
   for (int i = 0; me->number != NO_NUMBER && i < me->pending.n; i++)
     if (me->pending.at[i].number == me->number) me->pending.at[i].number = NO_NUMBER;
   if (request != MPI_REQUEST_NULL)
@@ -27,7 +27,7 @@ void remember(rank_t* me, int src, int dst, int tag, MPI_Request request) {
         (request_t){src, dst, tag, me->comm_id, request, .persistent = 0, .number = me->number});
 }
 
-/* A pending request is complete. A persistent one may be started again. */
+/* Handles the completion of a pending request. A persistent one may be started again. */
 static void forget(rank_t* me, int i) {
   requests_t* const list = &me->pending;
   for (int p = 0; list->at[i].persistent && p < me->persistent.n; p++)
@@ -43,14 +43,14 @@ static int fits(const rank_t* me, const line_t* line, const request_t* request) 
   return (tag < 0 && tag != -444) || (request->src == src && request->dst == dst);
 }
 
-/* The oldest pending request of the key of a line, or -1. */
+/* Returns the oldest pending request with the key of a line, or -1. */
 static int find(const rank_t* me, const line_t* line) {
   for (int i = 0; i < me->pending.n; i++)
     if (fits(me, line, &me->pending.at[i])) return i;
   return -1;
 }
 
-/* The requests that a line is about: their places among those that are pending. */
+/* The requests that a line refers to, as indices of pending requests. */
 typedef struct {
   int n;
   int* place;
@@ -62,7 +62,7 @@ static void choose_place(const rank_t* me, chosen_t* chosen, int place) {
   chosen->request[chosen->n++] = me->pending.at[place].request;
 }
 
-/* Those of `requests=` in its order, or all that are pending. */
+/* Returns those of `requests=` in its order, or all pending requests. */
 static chosen_t choose(const rank_t* me) {
   chosen_t chosen = {0, malloc((me->pending.n + 1) * sizeof(int)),
                      malloc((me->pending.n + 1) * sizeof(MPI_Request))};
@@ -83,7 +83,7 @@ static void free_chosen(chosen_t chosen) {
 
 static int descending(const void* a, const void* b) { return *(const int*)b - *(const int*)a; }
 
-/* Forgets the requests at these places. */
+/* Forgets the requests at these indices. */
 static void forget_some(rank_t* me, int n, int* places) {
   if (n == MPI_UNDEFINED) return;
   qsort(places, n, sizeof *places, descending);
@@ -155,8 +155,8 @@ static void do_test(rank_t* me, const line_t* line) {
   }
 }
 
-/* SimGrid frees what is complete whether all are or not; it leaves a null handle behind. A
- * persistent request leaves no such trace, so it cannot be tested in this way. */
+/* SimGrid frees completed requests even if others are pending, and leaves a null handle. A
+ * persistent request leaves no null handle, so it cannot be tested in this way. */
 static void do_testall(rank_t* me, const line_t* line) {
   chosen_t chosen = choose(me);
   int flag, n = 0;
@@ -183,7 +183,7 @@ static void do_testsome(rank_t* me, const line_t* line) {
   some(me, MPI_Testsome);
 }
 
-/* -- Giving up -------------------------------------------------------------------------------- */
+/* -- Cancelling and freeing ------------------------------------------------------------------- */
 
 static void do_cancel(rank_t* me, const line_t* line) {
   const int i = find(me, line);

@@ -1,11 +1,11 @@
-/* One-sided communication: windows by the numbers of the trace, their epochs and accesses. The
- * first word of each line is the window's number; the memory is the buffer that receives. */
+/* One-sided communication: windows with the numbers of the trace, their epochs and accesses. The
+ * first word of each line is the window's number; the memory is the receive buffer. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "ti_exec.h"
 
-/* Size of each rank's memory: enough for all accesses that are tested. */
+/* Size of each rank's memory: sufficient for all tested accesses. */
 #define WINDOW_BYTES ((MPI_Aint)1 << 28)
 
 static MPI_Win window_of(const rank_t* me, const line_t* line) {
@@ -136,7 +136,7 @@ static void do_fetch_and_op(rank_t* me, const line_t* line) {
   const access_t a = access_of(me, line);
   MPI_Fetch_and_op(outgoing, incoming, a.type, a.target, 0, a.op, a.window);
 }
-/* The values compared are zeros: nothing else is written to this memory. */
+/* The compared values are zeros: nothing else is written to this memory. */
 static void do_compare_and_swap(rank_t* me, const line_t* line) {
   const access_t a = access_of(me, line);
   MPI_Compare_and_swap(outgoing, outgoing, incoming, a.type, a.target, 0, a.window);

@@ -1,7 +1,6 @@
-// Prints what SimGrid makes of a platform file: hosts, links and routes, one tab-separated line
-// each.
+// Prints SimGrid's view of a platform file: hosts, links and routes, one tab-separated line each.
 //
-//   print_routes PLATFORM < pairs       pairs: "source<TAB>destination", one pair a line
+//   print_routes PLATFORM < pairs       pairs: "source<TAB>destination", one per line
 //
 //   H name speed cores
 //   L name bandwidth latency policy
