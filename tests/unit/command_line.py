@@ -19,7 +19,7 @@ RING = str(ROOT / "traces" / "ring.4")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command left: its exit status and what it printed."""
+    """Outcome of a command: its exit status and output."""
 
     status: int
     out: str
@@ -27,7 +27,7 @@ class Outcome:
 
 
 class CommandLine:
-    """``tisim`` with its arguments; `directory` is for the files that a test makes."""
+    """``tisim`` with its arguments; `directory` contains the files of a test."""
 
     def __init__(self, directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.directory = directory
@@ -46,27 +46,27 @@ class CommandLine:
         return self("replay", "--platform", platform, *arguments)
 
     def write(self, name: str, content: str | bytes) -> str:
-        """Write a file; its path."""
+        """Write a file and return its path."""
         path = self.directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         return str(path)
 
     def trace(self, *ranks: str, name: str = "trace") -> str:
-        """A directory with a trace, one rank an argument, lines (without ranks) parted by ``;``."""
+        """Return a directory with a trace: an argument per rank, its lines separated by ``;``."""
         for rank, text in enumerate(ranks):
             lines = "".join(f"{rank} {line.strip()}\n" for line in text.split(";"))
             self.write(f"{name}/r{rank}.txt", lines)
         return str(self.directory / name)
 
     def platform(self, *lines: str) -> str:
-        """A platform file; the first of `lines` is its third line."""
+        """Write a platform file; the first of `lines` is its third line."""
         head = ["<?xml version='1.0'?>", '<platform version="4.1">']
         return self.write("platform.xml", "\n".join([*head, *lines, "</platform>"]))
 
 
 def refused(tisim: CommandLine, outcome: Outcome, message: str, *, status: int = 2) -> None:
-    """The command printed this message only; ``DIR`` stands for the test's directory."""
+    """Assert that the command printed only this message; ``DIR`` is the test's directory."""
     said = outcome.err.replace(str(tisim.directory), "DIR")
     assert outcome.out == ""
     assert "Traceback" not in said
@@ -77,7 +77,7 @@ def refused(tisim: CommandLine, outcome: Outcome, message: str, *, status: int =
 
 
 def hide_package(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make it as if a library were not installed."""
+    """Simulate that a library is not installed."""
     for name in [*sys.modules]:
         if name.partition(".")[0] == package:
             monkeypatch.delitem(sys.modules, name)

@@ -1,4 +1,4 @@
-"""The command line, and MPI libraries, in the directory of a test."""
+"""Fixtures: the command line and MPI libraries, in the directory of a test."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def name_of(library: Mpi | None) -> str:
 
 
 def installed(library: Mpi | None, monkeypatch: pytest.MonkeyPatch) -> Mpi:
-    """A library, whose variables are set."""
+    """Return a library after setting its environment variables."""
     if library is None:
         pytest.skip("no mpicc and mpirun are installed")
     for name, value in ENVIRONMENT.items():
@@ -39,17 +39,17 @@ def mpi(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Mpi:
 
 @pytest.fixture(params=LIBRARIES[: campaign(1, len(LIBRARIES))], ids=name_of)
 def one_mpi(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Mpi:
-    """The first of them, and all in `make nightly`: for what hardly depends on the library."""
+    """The first MPI library, all in `make nightly`: for tests that depend little on the library."""
     return installed(request.param, monkeypatch)
 
 
 @pytest.fixture
 def recorder(mpi: Mpi, tmp_path: Path) -> Recorder:
-    """A recorder with each MPI library, in the directory of the test."""
+    """A recorder for each MPI library, in the directory of the test."""
     return Recorder(mpi, tmp_path)
 
 
 @pytest.fixture
 def one_recorder(one_mpi: Mpi, tmp_path: Path) -> Recorder:
-    """One with the first of them."""
+    """A recorder for the first MPI library."""
     return Recorder(one_mpi, tmp_path)
