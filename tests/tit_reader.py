@@ -434,7 +434,7 @@ def drawn_value(model: SiteModel, seed: int, rank: int, site: int, call: int) ->
 
 
 class BlockDecoder:
-    """Decodes the values in a block of a column (ANS with four interleaved states)."""
+    """Decodes a block of a column: an asymmetric numeral system with four interleaved states."""
 
     def __init__(self, block: bytes) -> None:
         sizes = [size for both in block[-2:] for size in (both & 15, both >> 4)]
