@@ -114,8 +114,8 @@ def _intra_node(calibration: Calibration) -> Iterator[str]:
     nbytes = rows["bytes"].to_numpy(dtype=np.float64)
     route, curve = calibration.route, calibration.measurements.curve("pingpong")
     network = Network.of(route.bandwidth, route.latency, curve, ENVELOPE, calibration.burst)
-    fitted = calibration.transfer.seconds(nbytes) - network.saved(nbytes)
-    fitted += calibration.overheads.in_a_message(nbytes)
+    fitted = calibration.transfer.seconds(nbytes) - network.burst_saving(nbytes)
+    fitted += calibration.overheads.seconds_per_message(nbytes)
     ratio = fitted / rows["seconds"].to_numpy()
     quick, slow = np.mean(ratio > _SHORTER), np.mean(ratio < 1 / _SHORTER)
     if max(quick, slow) > _NOTABLE_PART:
@@ -137,7 +137,7 @@ def _overheads(calibration: Calibration) -> Iterator[str]:
     overheads = calibration.overheads
     curve = calibration.measurements.curve("pingpong")
     alone = replace(overheads, send_in_messages=None, recv_in_messages=None)
-    over = alone.in_a_message(curve.nbytes) > 0.9 * curve.seconds
+    over = alone.seconds_per_message(curve.nbytes) > 0.9 * curve.seconds
     if over.any():
         yield (
             f"at {over.sum()} of {len(over)} sizes the overheads alone take nine tenths of the "
@@ -268,7 +268,7 @@ def _contention(calibration: Calibration) -> Iterator[str]:
             f"both directions together reach {contention.measured_ratio:.2f} times the bandwidth "
             "of one, which no link does: check the measurements"
         )
-    if contention.is_of_hosts and any(
+    if contention.is_host_bound and any(
         calibration.platform.cluster_of(host) is None for host in calibration.hosts
     ):
         yield (

@@ -113,7 +113,7 @@ class Contention:
         return next((pattern for pattern in self.patterns if pattern.name == "shift"), None)
 
     @property
-    def is_of_hosts(self) -> bool:
+    def is_host_bound(self) -> bool:
         """True if the hosts are the bottleneck, as opposed to ranks waiting for each other.
 
         Only a shift shows this, which takes three hosts.

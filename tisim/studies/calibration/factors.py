@@ -21,7 +21,7 @@ from tisim.studies.calibration.piecewise import (
     Piecewise,
     Target,
     fit_piecewise,
-    no_steeper,
+    limit_slopes,
     refined,
 )
 from tisim.studies.calibration.separation import Network
@@ -117,11 +117,11 @@ def fit_transfer(
     rate = float(np.max(ping_pong.nbytes / ping_pong.seconds))
     thresholds = overheads.thresholds
     changes = [] if thresholds is None else [thresholds.async_small - 1, thresholds.detached - 1]
-    offset = overheads.in_a_message(ping_pong.nbytes)
+    offset = overheads.seconds_per_message(ping_pong.nbytes)
     offset = offset + seconds_of_controls(ping_pong, overheads, controls)
     if network is not None and network.burst > 0:
         # The lines describe a message without a burst.
-        offset = offset - network.saved(ping_pong.nbytes)
+        offset = offset - network.burst_saving(ping_pong.nbytes)
         changes = [*changes, int(network.burst) - ENVELOPE]
     lines = fit_piecewise(
         ping_pong,
@@ -145,7 +145,7 @@ def fit_transfer(
         envelope=ENVELOPE,
     )
     if gap is not None and network.burst == 0:
-        lines = no_steeper(lines, target, ping_pong.counts, gap)
+        lines = limit_slopes(lines, target, ping_pong.counts, gap)
     # Messages shorter than the burst pass without delay, whatever their bandwidth factor.
     return refined(lines, target, ping_pong.counts, steepest_from=network.burst - ENVELOPE)
 
@@ -158,7 +158,7 @@ def seconds_of_controls(ping_pong: Curve, overheads: Overheads, controls: int) -
     if overheads.thresholds is None:
         return np.zeros_like(ping_pong.nbytes)
     nbytes = ping_pong.nbytes
-    network = ping_pong.seconds - overheads.in_a_message(nbytes)
+    network = ping_pong.seconds - overheads.seconds_per_message(nbytes)
     each = max(float(np.median(network[nbytes <= max(EMPTY, nbytes[0])])), 0.0)
     return np.where(nbytes >= overheads.thresholds.detached, controls * each, 0.0)
 

@@ -60,7 +60,7 @@ def fit_loopback(
 
     place = np.searchsorted([factor.above for factor in found], local.nbytes, side="left") - 1
     of_size = [found[max(int(index), 0)] for index in place]
-    software = overheads.in_a_message(local.nbytes)
+    software = overheads.seconds_per_message(local.nbytes)
     thresholds = overheads.thresholds
     is_rendezvous = local.nbytes >= (math.inf if thresholds is None else thresholds.detached)
     handshake = np.where(is_rendezvous, controls * found[0].latency, 0.0)

@@ -217,7 +217,7 @@ class Overheads:
         fits = (self.send, self.isend, self.recv)
         return tuple(sorted({size for fit in fits if fit is not None for size in fit.breakpoints}))
 
-    def in_a_message(self, nbytes: Floats) -> Floats:
+    def seconds_per_message(self, nbytes: Floats) -> Floats:
         """Return the seconds of software in a message of `nbytes` bytes, MPI_Send to MPI_Recv."""
         total = np.zeros_like(nbytes)
         if self.thresholds is None:
@@ -317,7 +317,7 @@ _NOTABLE = 0.05
 _TAILS = (0.05, 0.95)
 
 
-def at_usual_idleness(measured: Measurements, overheads: Overheads) -> Measurements | None:
+def correct_for_idle_time(measured: Measurements, overheads: Overheads) -> Measurements | None:
     """Correct the receives of arrived messages to the usual idle time before them.
 
     Returns other ``seconds`` of the operation ``recv``, and a remark; None if the idle times are

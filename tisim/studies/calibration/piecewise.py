@@ -290,7 +290,7 @@ def refined(
     return Piecewise(lines.operation, tuple(segments))
 
 
-def no_steeper(
+def limit_slopes(
     lines: Piecewise, target: Target, counts: NDArray[np.int64], gap: Floats
 ) -> Piecewise:
     """Return the lines, with segments that are steeper than streams divided into flatter pieces.
@@ -342,17 +342,17 @@ def _reach(target: Target, start: int) -> int:
     size = len(target.nbytes)
     end, step = start + 1, 1
     # Galloping search, then bisection: each test costs as much as it has points.
-    while end < size and _is_served(target, start, min(end + step, size)):
+    while end < size and _one_line_fits(target, start, min(end + step, size)):
         end = min(end + step, size)
         step *= 2
     while step > 1:
         step //= 2
-        if end < size and _is_served(target, start, min(end + step, size)):
+        if end < size and _one_line_fits(target, start, min(end + step, size)):
             end = min(end + step, size)
     return end
 
 
-def _is_served(target: Target, start: int, end: int) -> bool:
+def _one_line_fits(target: Target, start: int, end: int) -> bool:
     """Return whether a line fits the exact points without neglecting the others."""
     part = target.part(start, end)
     if not part.exact.any():

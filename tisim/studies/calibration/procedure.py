@@ -23,10 +23,10 @@ from tisim.studies.calibration.factors import ENVELOPE, Route, factors_of, fit_t
 from tisim.studies.calibration.library import library_facts
 from tisim.studies.calibration.loopback import with_loopback
 from tisim.studies.calibration.measurements import Measurements
-from tisim.studies.calibration.overheads import Overheads, at_usual_idleness, fit_overheads
+from tisim.studies.calibration.overheads import Overheads, correct_for_idle_time, fit_overheads
 from tisim.studies.calibration.piecewise import fit_piecewise
 from tisim.studies.calibration.platform_file import NOMINAL_HOSTS, PlatformFile
-from tisim.studies.calibration.separation import Network, seconds_a_message, separate
+from tisim.studies.calibration.separation import Network, separate, stream_gap
 from tisim.studies.calibration.simulation import (
     route_between,
     simulate,
@@ -122,7 +122,7 @@ def calibrate(
     measurements, burst = _with_burst(measurements, file, pair, route)
     network = Network.of(route.bandwidth, route.latency, ping_pong, ENVELOPE, burst)
     overheads = separate(measurements, overheads, network)
-    gap = seconds_a_message(measurements, ping_pong.nbytes)
+    gap = stream_gap(measurements, ping_pong.nbytes)
     controls = library_facts(measurements).controls
     transfer = fit_transfer(ping_pong, overheads, breakpoints, network, gap, controls)
     factors = factors_of(transfer, route)
@@ -188,7 +188,7 @@ def _measured_nominal(
         bandwidth = _measured_bandwidth(measurements)
     if latency is None:
         shortest = curve.nbytes[:1]
-        rest = float(curve.seconds[0] - overheads.in_a_message(shortest)[0])
+        rest = float(curve.seconds[0] - overheads.seconds_per_message(shortest)[0])
         latency = max(rest, _LEAST_REST * float(curve.seconds[0])) / links
     return bandwidth, latency
 
@@ -234,7 +234,7 @@ def _fit_overheads(
     overheads = fit_overheads(measurements, breakpoints)
     used = measurements
     for _ in range(_IDLE_TURNS):
-        corrected = at_usual_idleness(measurements, overheads)
+        corrected = correct_for_idle_time(measurements, overheads)
         if corrected is None:
             break
         used = corrected
@@ -398,7 +398,7 @@ def _fit_contention(
     """
     contention = measure_contention(measurements)
     alike = switches is None or switches.is_uniform
-    if contention is None or not contention.is_of_hosts or not alike:
+    if contention is None or not contention.is_host_bound or not alike:
         return contention, None
     if not file.limit(hosts, 2 * route.bandwidth):
         return contention, None

@@ -100,7 +100,7 @@ def _sections(calibration: Calibration) -> Iterator[str]:
 def _without_limiter(calibration: Calibration) -> str:
     contention, switches = calibration.contention, calibration.switches
     alike = switches is None or switches.is_uniform
-    if contention is None or contention.shift is None or contention.is_of_hosts or not alike:
+    if contention is None or contention.shift is None or contention.is_host_bound or not alike:
         return "."
     best = max(pattern.best for pattern in contention.both_ways)
     return (
@@ -238,7 +238,7 @@ def _measured(axes: Axes, calibration: Calibration, fit: Piecewise) -> None:
         sizes = np.geomspace(max(segment.first, 1), max(segment.last, 1), 100)
         times = segment.line.seconds(sizes)
         if fit is calibration.transfer:
-            times = times + calibration.overheads.in_a_message(sizes)
+            times = times + calibration.overheads.seconds_per_message(sizes)
         axes.plot(
             sizes, times, color=colour, linewidth=1.5, label=label if number == 0 else "_again"
         )

@@ -58,7 +58,7 @@ class Network:
         least = _LEAST_LATENCY * min(latency, startup)
         return cls(bandwidth, least, envelope, burst, startup)
 
-    def saved(self, nbytes: Floats) -> Floats:
+    def burst_saving(self, nbytes: Floats) -> Floats:
         """Return the seconds that a message saves through the burst.
 
         Round trips before the timed ping-pong have spent part of the burst, which the links regain
@@ -75,11 +75,11 @@ class Network:
                 left = np.minimum(left + self.bandwidth * seconds, self.burst)
         return np.asarray(at_once.mean(axis=0) / self.bandwidth)
 
-    def least_seconds(self, nbytes: Floats) -> Floats:
+    def min_seconds(self, nbytes: Floats) -> Floats:
         """Return the minimum time of a message in the network."""
-        return np.asarray(self.carried(nbytes) - self.saved(nbytes))
+        return np.asarray(self.stream_seconds(nbytes) - self.burst_saving(nbytes))
 
-    def carried(self, nbytes: Floats) -> Floats:
+    def stream_seconds(self, nbytes: Floats) -> Floats:
         """Return the same in a stream, which has used up the burst."""
         return self.latency + (nbytes + self.envelope) / self.bandwidth
 
@@ -96,7 +96,7 @@ def separate(measured: Measurements, overheads: Overheads, network: Network) -> 
     x, whole = curve.nbytes, curve.seconds
     send = _of(overheads.sender, x, thresholds.detached)
     recv = _of(overheads.receiver, x, thresholds.async_small)
-    gap = seconds_a_message(measured, x)
+    gap = stream_gap(measured, x)
     new_send, new_recv = _joint(send, recv, whole, network, x, gap)
     changed_send = np.abs(new_send - send) > _TOLERANCE * whole
     changed_recv = np.abs(new_recv - recv) > _TOLERANCE * whole
@@ -124,10 +124,10 @@ def _joint(
     if gap is not None:
         send, recv = np.minimum(send, gap), np.minimum(recv, gap)
         # Streams that neither the sender nor the bandwidth explains are limited by the receiver.
-        slow = gap > (1 + _NOTABLE) * np.maximum(send, network.carried(nbytes))
+        slow = gap > (1 + _NOTABLE) * np.maximum(send, network.stream_seconds(nbytes))
         held_up = slow & (recv > 0) & np.isfinite(gap)
         recv = np.where(held_up, gap, recv)
-    excess = np.maximum(send + recv + network.least_seconds(nbytes) - whole, 0.0)
+    excess = np.maximum(send + recv + network.min_seconds(nbytes) - whole, 0.0)
     # Reductions are proportional to the squared errors; where one reaches zero, the other takes the
     # rest.
     send_part = (_SEND_ERROR * send) ** 2
@@ -158,7 +158,7 @@ def _lines(
     return refined(found, target, part.counts)
 
 
-def seconds_a_message(measured: Measurements, nbytes: Floats) -> Floats | None:
+def stream_gap(measured: Measurements, nbytes: Floats) -> Floats | None:
     """Return the seconds per further message of a stream at some sizes; None if not measured.
 
     It is infinite outside of the measured sizes.

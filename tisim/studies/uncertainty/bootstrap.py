@@ -105,9 +105,9 @@ def _refitted(
         lines = fit_piecewise(
             curve,
             breakpoints=lines.breakpoints,
-            offset=drawn.in_a_message(curve.nbytes)
+            offset=drawn.seconds_per_message(curve.nbytes)
             + seconds_of_controls(curve, drawn, found.library.controls)
-            - network.saved(curve.nbytes),
+            - network.burst_saving(curve.nbytes),
             least_slope=1.0 / network.bandwidth,
         )
     else:  # pieces of a few sizes are scaled like the medians
