@@ -103,7 +103,7 @@ class Prediction:
         return self.predicted / median(self.real) - 1
 
     @property
-    def counts(self) -> bool:
+    def is_counted(self) -> bool:
         """True if the node was idle otherwise, and did not change its speed."""
         return median(self.had) >= _LEAST_SHARE and self.noise <= _NOISY
 
@@ -116,7 +116,7 @@ class Prediction:
         origins = [f"{first} and cold" if self.cold else first, *others]
         memory = f"{self.memory / 1e6:.0f} MB"
         cells = [self.program, self.case, str(self.ranks), memory, ", ".join(origins), *times]
-        error = f"{self.error:+.1%}" if self.counts else f"({self.error:+.1%})"
+        error = f"{self.error:+.1%}" if self.is_counted else f"({self.error:+.1%})"
         cells += [f"{self.predicted:.3f} s", error, f"{computing:+.1%}"]
         cells += [f"{self.own / real - 1:+.1%}", f"x{self.bias:.2f}" if self.bias else "-"]
         cells += [f"{median(self.had):.0%}", f"{self.noise:.0%}"]
@@ -161,7 +161,7 @@ def _write_table(results: Path) -> None:
     ]
     if not found:
         return
-    counting = [prediction for prediction in found if prediction.counts]
+    counting = [prediction for prediction in found if prediction.is_counted]
     summary = f"{len(found)} cases of {len({one.program for one in found})} programs, "
     summary += _errors(found)
     if 0 < len(counting) < len(found):

@@ -25,7 +25,7 @@ class Pair:
         return self.now.real_median / self.before.real_median - 1
 
     @property
-    def counts(self) -> bool:
+    def is_counted(self) -> bool:
         """True if the runs of both validations have an acceptable spread."""
         return not (self.before.is_noisy or self.now.is_noisy)
 
@@ -47,7 +47,7 @@ def text_of(pairs: Sequence[Pair], before: Sequence[CaseResult]) -> str:
     """Return the comparison in Markdown; empty if no case is in both."""
     if not pairs:
         return ""
-    changes = [abs(pair.change) for pair in pairs if pair.counts]
+    changes = [abs(pair.change) for pair in pairs if pair.is_counted]
     said = (
         f"\n{len(pairs)} of the cases were also in an earlier validation of {len(before)}, which "
         "was calibrated anew. "
@@ -69,7 +69,7 @@ def text_of(pairs: Sequence[Pair], before: Sequence[CaseResult]) -> str:
     table = [
         (
             pair.now.case.name,
-            f"{pair.change:+.1%}" if pair.counts else f"({pair.change:+.1%})",
+            f"{pair.change:+.1%}" if pair.is_counted else f"({pair.change:+.1%})",
             _error(pair.before),
             _error(pair.now),
         )

@@ -64,7 +64,7 @@ def validate_command(
     if keep_errors:
         from tisim.studies.validation import comparison
 
-        report_written(*comparison.keep_errors(found.results))
+        report_written(*comparison.store_errors(found.results))
     if not is_printed:
         print_validation(found)
     return 0 if found.passed else 1

@@ -473,10 +473,10 @@ def test_the_demand_of_a_program() -> None:
     assert scan.warning() is None
     busy = Scan(scan.bandwidth, {1: 1e9, 2: 2e9, 3: 1.5e9})
     assert "3 ranks computed less in registers than fewer" in (busy.warning() or "")
-    demand = MemoryDemand(3e9, 2e9, 4, scan.most)
+    demand = MemoryDemand(3e9, 2e9, 4, scan.memory_bandwidth)
     assert demand.bytes_per_unit == 1.5
     assert demand.properties()["tisim/memory-demand"] == "1.5"
-    unhindered = MemoryDemand(3e9, 2.95e9, 4, scan.most, 0.1234)
+    unhindered = MemoryDemand(3e9, 2.95e9, 4, scan.memory_bandwidth, 0.1234)
     assert unhindered.properties() == {"tisim/speed-deviation": "0.123"}
     with pytest.raises(InputError, match="nothing was measured"):
         read_scan("hello\n")

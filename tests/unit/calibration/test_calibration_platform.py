@@ -101,9 +101,9 @@ def test_hosts_are_found_in_their_cluster(file: PlatformFile) -> None:
 def test_clusters_of_the_same_links_get_the_same_limiter(
     file: PlatformFile, tmp_path: Path
 ) -> None:
-    assert file.limit(("a-0.x", "a-1.x"), 1.5e9)
+    assert file.set_limiters(("a-0.x", "a-1.x"), 1.5e9)
     assert file.to_bytes(tmp_path).count(b'limiter_link="1.5e+09Bps"') == 2
-    assert not file.limit(("a-0.x", "nobody"), 1.7e9)
+    assert not file.set_limiters(("a-0.x", "nobody"), 1.7e9)
     assert b"1.7e+09" not in file.to_bytes(tmp_path)
 
 

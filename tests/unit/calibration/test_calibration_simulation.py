@@ -123,7 +123,7 @@ def test_options_or_a_platform_give_the_nominal_values() -> None:
 
 def test_a_limiter_holds_both_directions_and_not_one() -> None:
     file = PlatformFile.nominal(Route(1e-5, 1e8))
-    assert file.limit(NOMINAL_HOSTS, 1.5e8)
+    assert file.set_limiters(NOMINAL_HOSTS, 1.5e8)
     platform = file.load()
     one = simulate_rate(platform, NOMINAL_HOSTS, 1 << 26, 1, {"smpi/bw-factor": "0:1"})
     both = simulate_rate(platform, NOMINAL_HOSTS, 1 << 26, 2, {"smpi/bw-factor": "0:1"})

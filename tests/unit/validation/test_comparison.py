@@ -22,9 +22,9 @@ from tisim.studies.uncertainty import Interval, ParameterSets
 from tisim.studies.validation import Case, CaseResult, Study, load_study, validate
 from tisim.studies.validation.comparison import (
     Coverage,
-    keep_errors,
     median_interval,
     quartile_distance,
+    store_errors,
 )
 from tisim.traces import Trace
 from tisim.traces.volumes import PREDICTED_TIME
@@ -120,7 +120,7 @@ def test_errors_are_kept_and_counted_in(tmp_path: Path) -> None:
     ParameterSets(1, SETS).write(platform)
     case = Case("a", Path(RING), platform, real=(2 * PREDICTED,))
     validation = validate(Study((case, dataclasses.replace(case, name="b", real=(PREDICTED,)))))
-    assert keep_errors(validation.results) == [str(tmp_path / "p.sets.json")]
+    assert store_errors(validation.results) == [str(tmp_path / "p.sets.json")]
     kept = ParameterSets.beside(platform)
     assert kept.sets == SETS
     assert [one.error for one in kept.validated] == pytest.approx((np.log(2), 0.0))

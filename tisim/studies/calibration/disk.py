@@ -32,7 +32,7 @@ class DiskRun:
     cached: bool  # whether the bytes may have been in the page cache
     name: str  # of the first job
     # Upper bound of the fraction of calls without a following fsync, if only some have one.
-    behind: float = 0.0
+    unsynced_fraction: float = 0.0
 
 
 class FailedRunError(Exception):
@@ -54,9 +54,9 @@ def as_sequence(value: object) -> Sequence[object]:
 
 
 # Options of a job, unless they are 0, that ensure its bytes are on the disk when it ends.
-_TO_THE_DISK: Final = ("direct", "sync", "fsync", "fdatasync", "end_fsync", "fsync_on_close")
+_SYNC_OPTIONS: Final = ("direct", "sync", "fsync", "fdatasync", "end_fsync", "fsync_on_close")
 # Options that do not cover the last writes.
-_NOW_AND_THEN: Final = ("fsync", "fdatasync")
+_PERIODIC_SYNCS: Final = ("fsync", "fdatasync")
 
 
 def fio_runs(found: Mapping[str, object]) -> list[DiskRun]:
@@ -96,23 +96,25 @@ def _runs_of_group(
             str(job_options[0].get("bs", job_options[0].get("blocksize", ""))),
             len(jobs),
             all(other[0] > 0 for other in moved.values()),
-            not all(any(_is_on(job.get(name)) for name in _TO_THE_DISK) for job in job_options),
+            not all(any(_is_on(job.get(name)) for name in _SYNC_OPTIONS) for job in job_options),
             str(jobs[0].get("jobname", "")),
-            max(map(_behind, jobs, job_options)) if direction == "write" else 0.0,
+            max(map(_unsynced_fraction, jobs, job_options)) if direction == "write" else 0.0,
         )
         for direction, (nbytes, seconds) in moved.items()
         if nbytes > 0 and seconds > 0
     ]
 
 
-def _behind(job: Mapping[str, object], job_options: Mapping[str, object]) -> float:
+def _unsynced_fraction(job: Mapping[str, object], job_options: Mapping[str, object]) -> float:
     """Return the fraction of a job's writes that may follow its last fsync.
 
     With `fsync=N` or `fdatasync=N`, fio syncs after N writes only when another write follows.
     """
-    if any(_is_on(job_options.get(name)) for name in _TO_THE_DISK if name not in _NOW_AND_THEN):
+    if any(_is_on(job_options.get(name)) for name in _SYNC_OPTIONS if name not in _PERIODIC_SYNCS):
         return 0.0
-    every = [int(str(job_options[name])) for name in _NOW_AND_THEN if _is_on(job_options.get(name))]
+    every = [
+        int(str(job_options[name])) for name in _PERIODIC_SYNCS if _is_on(job_options.get(name))
+    ]
     calls = as_mapping(job["write"]).get("total_ios", 0)
     if not every or not isinstance(calls, int) or calls == 0:
         return 0.0
@@ -298,7 +300,7 @@ class DiskCalibration:
 
 
 # Maximum fraction of calls without a following fsync that is accepted without a remark.
-_MOST_BEHIND: Final = 0.02
+_MAX_UNSYNCED_FRACTION: Final = 0.02
 
 
 def calibrate_disk(files: Sequence[str | os.PathLike[str]]) -> DiskCalibration:
@@ -320,10 +322,10 @@ def calibrate_disk(files: Sequence[str | os.PathLike[str]]) -> DiskCalibration:
         if run.cached and not run.mixed
     ]
     remarks += [
-        f"{file}: {run.name!r} may have left {run.behind:.0%} of its calls in memory, since fio "
-        "calls fsync before the next write, and not after the last one; add --end_fsync=1"
+        f"{file}: {run.name!r} may have left {run.unsynced_fraction:.0%} of its calls in memory, "
+        "since fio calls fsync before the next write, and not after the last one; add --end_fsync=1"
         for file, run in runs
-        if run.behind > _MOST_BEHIND and not run.cached
+        if run.unsynced_fraction > _MAX_UNSYNCED_FRACTION and not run.cached
     ]
     rates = _rates([run for _, run in runs if not run.mixed])
     best = {

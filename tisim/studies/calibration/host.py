@@ -45,7 +45,7 @@ class Scan:
     arithmetic: dict[int, float]
 
     @property
-    def most(self) -> float:
+    def memory_bandwidth(self) -> float:
         """Memory bandwidth: the maximum over all numbers of ranks, in bytes/s."""
         return max(self.bandwidth.values())
 
@@ -186,4 +186,6 @@ def demand_of(
             f"have {first['rank'].nunique()} and {ranks} that compute"
         )
     single, many = (calibrate_cpu(timed).overall for timed in (first, several))
-    return MemoryDemand(single.per_second, many.per_second, ranks, scan.most, single.spread)
+    return MemoryDemand(
+        single.per_second, many.per_second, ranks, scan.memory_bandwidth, single.spread
+    )

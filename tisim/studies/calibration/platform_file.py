@@ -96,7 +96,7 @@ class PlatformFile:
 
         root = etree.Element("platform", version="4.1")
         zone = etree.SubElement(root, "zone", id="measured", routing="Floyd")
-        usual = route.bandwidth / switches.least(*switches.pair)
+        usual = route.bandwidth / switches.min_bandwidth(*switches.pair)
         rate = f"{1e9 if speed is None else speed:.12g}f"
         for host in switches.hosts:
             element = etree.SubElement(zone, "host", id=host, speed=rate)
@@ -169,7 +169,7 @@ class PlatformFile:
         zone.tail = behind
         return True
 
-    def limit(self, hosts: tuple[str, str], bandwidth: float) -> bool:
+    def set_limiters(self, hosts: tuple[str, str], bandwidth: float) -> bool:
         """Give limiter links to the clusters of two hosts, and to clusters with the same links.
 
         `bandwidth` is the joint bandwidth of both directions of a host's link, in bytes/s. Returns

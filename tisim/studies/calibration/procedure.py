@@ -400,15 +400,15 @@ def _fit_contention(
     alike = switches is None or switches.is_uniform
     if contention is None or not contention.is_host_bound or not alike:
         return contention, None
-    if not file.limit(hosts, 2 * route.bandwidth):
+    if not file.set_limiters(hosts, 2 * route.bandwidth):
         return contention, None
 
     def simulated(limiter: float) -> float:
-        file.limit(hosts, limiter)
+        file.set_limiters(hosts, limiter)
         platform = file.load()
         one, both = (simulate_rate(platform, hosts, _EXCHANGED, n) for n in (1, 2))
         return both / one
 
     found = limiter_bandwidth(contention.ratio, route.bandwidth, simulated)
-    file.limit(hosts, found)
+    file.set_limiters(hosts, found)
     return contention, found

@@ -77,7 +77,7 @@ def find_breaks(points: Points, hints: Sequence[int] = ()) -> list[int]:
         residuals = _residuals(points, weights, breaks)
         noise = _noise_profile(residuals)
         trust = _trust(residuals / noise, residuals / noise)
-    return _adopt(points, weights / weights.mean(), breaks, hints)
+    return _accept_hints(points, weights / weights.mean(), breaks, hints)
 
 
 def _trust(deviations: Floats, noise: Floats) -> Floats:
@@ -193,7 +193,9 @@ def _criterion(squares: float, n: int, segments: int) -> float:
     return float(n * np.log(mean) + parameters * np.log(n) * correction)
 
 
-def _adopt(points: Points, weights: Floats, breaks: list[int], hints: Sequence[int]) -> list[int]:
+def _accept_hints(
+    points: Points, weights: Floats, breaks: list[int], hints: Sequence[int]
+) -> list[int]:
     """Add the hints that the criterion accepts when their place costs nothing."""
     n = len(points.nbytes)
     edges = [0, *breaks, n]

@@ -71,7 +71,7 @@ class Switches:
         """True if all hosts are alike, and on one switch."""
         return not self.trunks and set(self.cables) == {1.0}
 
-    def least(self, one: str, other: str) -> float:
+    def min_bandwidth(self, one: str, other: str) -> float:
         """Return the least bandwidth between two hosts, relative to the usual cable."""
         a, b = self.hosts.index(one), self.hosts.index(other)
         found = [self.cables[a], self.cables[b]]

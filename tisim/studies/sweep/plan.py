@@ -288,7 +288,7 @@ class _Planner:
         changes = tuple(
             Change(axis.kind, axis.target, _number(choice.value))
             for axis, choice in point.items()
-            if axis.kind in QUANTITIES and not _changes_nothing(axis, choice)
+            if axis.kind in QUANTITIES and not _is_no_op(axis, choice)
         )
         options = {a.target: choice.value for a, choice in point.items() if a.kind == "config"}
         noise = next((c.value for a, c in point.items() if a.kind == COMPUTE_NOISE), 0.0)
@@ -373,7 +373,7 @@ def _read_platform(value: object) -> tuple[bytes, str]:
     return pickle.dumps(platform, protocol=5), digest
 
 
-def _changes_nothing(axis: Axis, choice: Choice) -> bool:
+def _is_no_op(axis: Axis, choice: Choice) -> bool:
     """Return whether a change has no effect: the scenario equals the one without it."""
     noise = axis.kind.endswith("_noise") and choice.value == 0
     return axis.target == "*" and (noise or (axis.kind in SCALED and choice.value == "x1"))

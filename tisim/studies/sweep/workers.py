@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # busy, so that it need not wait for this process; longer scenarios go to the first idle process.
 _SHORT_SCENARIO = 0.05
 # Maximum number of attempts of a scenario whose process dies.
-_MOST_ATTEMPTS = 2
+_MAX_ATTEMPTS = 2
 # Seconds granted to a process to end by itself.
 _SECONDS_TO_EXIT = 2.0
 
@@ -160,10 +160,10 @@ class _Pool:
             current = process.tasks.popleft()
             self._waiting.extendleft(reversed(process.tasks))
             self._attempts[current] += 1
-            if self._attempts[current] < _MOST_ATTEMPTS:
+            if self._attempts[current] < _MAX_ATTEMPTS:
                 self._waiting.append(current)
             else:
-                text = f"WorkerDied: its process ended {_MOST_ATTEMPTS} times, with {how}"
+                text = f"WorkerDied: its process ended {_MAX_ATTEMPTS} times, with {how}"
                 yield self._tasks[current][0], {"error": text, "wall_time": None}
         if self._waiting:
             successor = _Process()
@@ -183,7 +183,7 @@ def check_workers(workers: Workers, registry: Registry | None) -> None:
     if isinstance(workers, int):
         if workers < 1:
             raise InputError(f"there is at least 1 worker, not {workers}")
-        problem = _why_only_here(registry) if workers > 1 else None
+        problem = _in_process_reason(registry) if workers > 1 else None
         if problem is not None:
             raise InputError(problem)
         return
@@ -211,7 +211,7 @@ def run_tasks(
     return cast("Generator[tuple[str, Outcome], None, None]", outcomes)
 
 
-def _why_only_here(registry: Registry | None) -> str | None:
+def _in_process_reason(registry: Registry | None) -> str | None:
     """Return why other processes cannot have the functions of a registry; None if they can."""
     if "__main__" in (default_registry if registry is None else registry).modules():
         return (
@@ -232,7 +232,7 @@ def _why_only_here(registry: Registry | None) -> str | None:
 
 def _count(workers: int | None, tasks: int, registry: Registry | None) -> int:
     if workers is None:
-        if _why_only_here(registry) is not None:
+        if _in_process_reason(registry) is not None:
             workers = 1
         elif hasattr(os, "sched_getaffinity"):  # not on macOS
             workers = len(os.sched_getaffinity(0))

@@ -142,7 +142,7 @@ class Coverage:
     @classmethod
     def of(cls, results: Sequence[CaseResult]) -> Coverage | None:
         """Return the coverage; None if no case that counts has an interval."""
-        known = [case for case in results if case.with_sets and counts(case)]
+        known = [case for case in results if case.with_sets and is_counted(case)]
         if not known:
             return None
         alone = [Interval.of(case.with_sets, 0) for case in known]
@@ -187,7 +187,7 @@ def _others(case: CaseResult, results: Sequence[CaseResult]) -> list[Validated]:
     return [*own, *shipped_programs()]
 
 
-def counts(result: CaseResult) -> bool:
+def is_counted(result: CaseResult) -> bool:
     """Return whether a case has an error: a prediction, and real times without excessive spread."""
     return not result.is_noisy and result.prediction > 0
 
@@ -198,7 +198,7 @@ def validated(result: CaseResult) -> Validated:
     return Validated(result.case.name, error, result.shares)
 
 
-def keep_errors(results: Sequence[CaseResult]) -> list[str]:
+def store_errors(results: Sequence[CaseResult]) -> list[str]:
     """Store the errors of cases next to their platforms, for the intervals of other programs.
 
     They replace older ones. Cases whose real times spread too much do not count. Returns the files.
@@ -207,7 +207,7 @@ def keep_errors(results: Sequence[CaseResult]) -> list[str]:
     """
     written = []
     for platform in dict.fromkeys(case.case.platform for case in results):
-        known = [case for case in results if case.case.platform == platform and counts(case)]
+        known = [case for case in results if case.case.platform == platform and is_counted(case)]
         sets = dataclasses.replace(
             ParameterSets.beside(platform), validated=tuple(map(validated, known))
         )
