@@ -52,7 +52,7 @@ def fit(name: str, tables: Mapping[int, Table]) -> Machine:
     def made(logs: Sequence[float]) -> Machine:
         hop128, rate128, hop, link, *copy = np.exp(logs).tolist()
         steps = {"LL128": Primitive(hop128, rate128), "Simple": Primitive(hop)}
-        gpu = replace(known.gpu, primitives=steps, nvlink_reached=link)
+        gpu = replace(known.gpu, primitives=steps, nvlink_achieved_rate=link)
         return replace(known, gpu=replace(gpu, copy_rate=copy[0]) if copy else gpu)
 
     def residuals(logs: Sequence[float]) -> list[float]:
@@ -75,7 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         tables = {n: read_table(directory / f"allreduce.{name}.{n}.csv") for n in GPUS}
         gpu = fit(name, tables).gpu
         print(
-            f"{name}: {gpu.primitives}, NVLink {gpu.nvlink_reached:.4g}, copy {gpu.copy_rate:.4g}"
+            f"{name}: {gpu.primitives}, NVLink {gpu.nvlink_achieved_rate:.4g}, "
+            f"copy {gpu.copy_rate:.4g}"
         )
         for gpus, table in tables.items():
             found = errors(MACHINES[name], gpus, table, VERSIONS[name])

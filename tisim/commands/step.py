@@ -15,7 +15,7 @@ from tisim.commands import json_option, print_table, report_written, write_json
 from tisim.errors import InputError
 from tisim.gpu.pictures import check_picture, draw_step, write_picture
 from tisim.gpu.step_chakra import is_chakra, read_chakra
-from tisim.gpu.step_graph import MOST_RANKS, has_own_times, read_graph
+from tisim.gpu.step_graph import MAX_RANKS, has_own_times, read_graph
 from tisim.gpu.step_interval import LEVEL, has_values_of, step_interval
 from tisim.gpu.step_kineto import is_kineto, read_kineto
 from tisim.gpu.step_machine import STEP_MACHINES
@@ -99,7 +99,7 @@ Examples:
 )
 @click.option(
     "--ranks",
-    type=click.IntRange(1, MOST_RANKS),
+    type=click.IntRange(1, MAX_RANKS),
     help="How many ranks the recording of one stands for, if it does not say it.",
 )
 @click.option(

@@ -53,7 +53,7 @@ class Gpu:
         Streaming multiprocessors.
     memory, memory_rate
         Capacity in bytes, and bandwidth in bytes/s.
-    nvlinks, nvlink_rate, nvlink_reached
+    nvlinks, nvlink_rate, nvlink_achieved_rate
         NVLinks of a GPU, raw bytes/s of one in each direction, and the bytes/s that NCCL achieves.
     peaks
         Peak dense performance by data type, flop/s.
@@ -72,7 +72,7 @@ class Gpu:
     memory_rate: float
     nvlinks: int
     nvlink_rate: float
-    nvlink_reached: float
+    nvlink_achieved_rate: float
     peaks: Mapping[str, float]
     primitives: Mapping[str, Primitive] = field(default_factory=dict)
     copy_rate: float = float("inf")
@@ -231,8 +231,8 @@ class Machine:
         """
         if self.pcie:
             raise InputError(f"a {self.gpu.name} has no NVLinks")
-        reached = self.gpu.nvlink_reached * rate / self.gpu.nvlink_rate
-        return replace(self, gpu=replace(self.gpu, nvlink_rate=rate, nvlink_reached=reached))
+        reached = self.gpu.nvlink_achieved_rate * rate / self.gpu.nvlink_rate
+        return replace(self, gpu=replace(self.gpu, nvlink_rate=rate, nvlink_achieved_rate=reached))
 
 
 # The hybrid cube mesh of a DGX-1 with V100: six NVLinks per GPU.

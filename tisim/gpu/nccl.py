@@ -16,20 +16,20 @@ from typing import Final
 
 from tisim.errors import InputError
 from tisim.gpu.machines import NIC_EFFICIENCY, Machine, Primitive
-from tisim.gpu.nccl_graphs import find_rings, longest_way, tree_chunk
+from tisim.gpu.nccl_graphs import find_rings, tree_chunk, tree_depth
 from tisim.gpu.nccl_tables import (
-    CHANNEL_MOST,
     COLLNET_GATHER_SHARE,
     COLLNET_SHARE,
     COLLNET_TURN,
-    LL_MOST,
-    LL_MOST_BETWEEN,
+    MAX_CHANNEL_BANDWIDTH,
+    MAX_INTER_NODE_LL_BANDWIDTH,
+    MAX_LL_BANDWIDTH,
+    MAX_NVLS_TREE_BANDWIDTH,
     NETWORK_SPEEDS,
     NEWEST,
     NVLS_EFFICIENCY,
     NVLS_NETWORK_HOP,
     NVLS_TREE_HOP,
-    NVLS_TREE_MOST,
     PAT_BASE,
     PAT_RANK,
     PAT_SHARE,
@@ -52,14 +52,14 @@ ALGORITHMS: Final = (
 
 # Bytes of a channel's step: the maximum that a buffer takes, and the minimum that a step costs
 # (half of what 640 threads of LL128 and 512 threads of LL move at once).
-MOST_CHUNK: Final = {"LL": 32 * 1024, "LL128": 576_000, "Simple": 2 * 1024 * 1024}
-_LEAST_CHUNK: Final = {"LL": 4096, "LL128": 19_200, "Simple": 0}
+MAX_CHUNK_BYTES: Final = {"LL": 32 * 1024, "LL128": 576_000, "Simple": 2 * 1024 * 1024}
+_MIN_CHUNK_BYTES: Final = {"LL": 4096, "LL128": 19_200, "Simple": 0}
 # Bytes per channel of a call: 512 (LL128: 640) threads of 64 or 8 bytes each. For LL they apply to
 # each rank of a ring (``src/graph/tuning.cc``: ``threadThresholds``).
-_BYTES_A_CHANNEL: Final = {"LL": 512 * 8, "LL128": 640 * 8, "Simple": 512 * 64}
+_BYTES_PER_CHANNEL: Final = {"LL": 512 * 8, "LL128": 640 * 8, "Simple": 512 * 64}
 _FEWEST_THREADS: Final = 96 / 512
 PIPELINE_CHUNK: Final = 512 * 1024
-_MOST_CHANNELS: Final = 32
+_MAX_CHANNELS: Final = 32
 # Data of LL relative to LL128: 8 of 16 bytes are data, against 120 of 128.
 _LL_OF_LL128: Final = (8 / 16) / (120 / 128)
 
@@ -165,7 +165,7 @@ class Communicator:
         return len(self.by_node)
 
     @cached_property
-    def local(self) -> int:
+    def min_local_ranks(self) -> int:
         """Ranks of the node with the fewest."""
         return min(map(len, self.by_node.values()))
 
@@ -175,8 +175,8 @@ class Communicator:
         gpu = self.machine.gpu
         if self.machine.pcie:
             return self._pcie
-        cabled = self.machine.cables and self.local > 1
-        return (self._cable_rings if cabled else gpu.nvlinks) * gpu.nvlink_reached
+        cabled = self.machine.cables and self.min_local_ranks > 1
+        return (self._cable_rings if cabled else gpu.nvlinks) * gpu.nvlink_achieved_rate
 
     @property
     def _inside(self) -> str:
@@ -218,7 +218,7 @@ class Communicator:
                     others, part = list(following[:1]), 1.0
                 counts = [cables.get(frozenset((sender, other)), 0) for other in others]
                 busiest = max((1 / count for count in counts if count), default=0.0)
-                slowest = max(slowest, part * busiest / machine.gpu.nvlink_reached)
+                slowest = max(slowest, part * busiest / machine.gpu.nvlink_achieved_rate)
                 slowest = max(slowest, part * counts.count(0) / machine.pcie_rate)
         return slowest
 
@@ -254,12 +254,13 @@ class Communicator:
         """Channels of NCCL's rings and trees before they are doubled, and the bytes/s of each."""
         known, capability = tables(self.version), self.machine.gpu.capability
         nvlink = known.nvlink[capability]
-        if self.machine.cables and self.local > 1:
+        if self.machine.cables and self.min_local_ranks > 1:
             total = self._cable_rings * nvlink
         elif self.machine.pcie:
             total = self._pcie
         else:
-            total = self.machine.gpu.nvlinks * nvlink if self.local > 1 else 1e18  # any number
+            # Any large number if each node has one GPU.
+            total = self.machine.gpu.nvlinks * nvlink if self.min_local_ranks > 1 else 1e18
         nic, most = self.machine.nic_rate, math.inf
         if self.nodes > 1:
             speeds = [s for s in NETWORK_SPEEDS[max(capability, 80)] if s <= nic] or [nic]
@@ -283,7 +284,7 @@ class Communicator:
     @property
     def channels(self) -> int:
         """Maximum number of channels of a ring or a tree."""
-        return min(2 * self._graph[0], _MOST_CHANNELS)
+        return min(2 * self._graph[0], _MAX_CHANNELS)
 
     def collective(self, operation: str, size: float) -> Collective:
         """Return the call of an operation; see `collective` for its parameters."""
@@ -311,11 +312,13 @@ class Communicator:
             return self._tree(size)
         if algorithm == "tree":
             # NCCL rounds the depth of its trees down.
-            deeper = longest_way(self.nodes)[0] - int(math.log2(self.nodes))
+            deeper = tree_depth(self.nodes)[0] - int(math.log2(self.nodes))
             latency += 2 * deeper * self.network_hop("tree", protocol)
             channels = self._used_channels(size, protocol, algorithm)
         else:
-            channels = min(self.local, 32) if algorithm.startswith("nvls") else self.channels
+            channels = (
+                min(self.min_local_ranks, 32) if algorithm.startswith("nvls") else self.channels
+            )
         within, between = self.traffic(operation, algorithm)
         rate = min(rate, self._links / within if within else math.inf)
         rate = min(rate, self._nic / between if between else math.inf)
@@ -363,14 +366,14 @@ class Communicator:
         if operation in ("broadcast", "reduce"):
             latency = known.base["ring"][protocol] + (between if self.nodes > 1 else within)
         else:
-            far = self._far_steps(operation)
+            far = self._inter_node_steps(operation)
             latency = known.base["ring"][protocol] + (steps - far) * within + far * between
         plateau = size / (self.channels * self.size) >= 64 and self.nodes > 1
         if protocol == "Simple" and operation == "all_reduce" and plateau:
             latency *= 1.9 if self.machine.gpu.capability < 80 else 1.4
         return latency, self._bus_rate("ring", protocol) * self.size / steps
 
-    def _far_steps(self, operation: str) -> int:
+    def _inter_node_steps(self, operation: str) -> int:
         """Return the number of steps of a ring in which a chunk crosses to another node."""
         return (self.nodes - 1) * (2 if operation == "all_reduce" else 1)
 
@@ -385,21 +388,25 @@ class Communicator:
         known, capability = tables(self.version), self.machine.gpu.capability
         channels, speed = self._graph
         place = min(self.nodes, 3) - 1
-        ll_most = LL_MOST[capability] if place == 0 else LL_MOST_BETWEEN[place - 1]
-        rate = min(channels * speed, known.most.get(capability, math.inf))
+        ll_most = (
+            MAX_LL_BANDWIDTH[capability] if place == 0 else MAX_INTER_NODE_LL_BANDWIDTH[place - 1]
+        )
+        rate = min(channels * speed, known.max_bandwidth.get(capability, math.inf))
         if algorithm == "ring":
             if protocol == "LL":
                 return min(ll_most, rate * known.ll_share)
             if protocol == "LL128":
-                most = CHANNEL_MOST["ring LL128"][capability][place]
+                most = MAX_CHANNEL_BANDWIDTH["ring LL128"][capability][place]
                 return min(0.92 * rate, channels * most)
             return rate
-        rate = min(0.92 * rate, channels * CHANNEL_MOST["tree"][capability][place])
+        rate = min(0.92 * rate, channels * MAX_CHANNEL_BANDWIDTH["tree"][capability][place])
         if protocol == "LL":
             return min(rate / 3.8, ll_most)
         if protocol == "LL128":
             share = 7 / 9 if place == 0 else 120 / 128
-            return min(rate * share, channels * CHANNEL_MOST["tree LL128"][capability][place])
+            return min(
+                rate * share, channels * MAX_CHANNEL_BANDWIDTH["tree LL128"][capability][place]
+            )
         return rate
 
     def _estimate_tree(self, size: float, protocol: str) -> tuple[float, float]:
@@ -425,7 +432,11 @@ class Communicator:
 
     def _has_nvls(self, algorithm: str, operation: str) -> bool:
         gpu = self.machine.gpu
-        if gpu.capability not in NVLS_EFFICIENCY or not self.machine.switched or self.local < 3:
+        if (
+            gpu.capability not in NVLS_EFFICIENCY
+            or not self.machine.switched
+            or self.min_local_ranks < 3
+        ):
             return False
         if algorithm == "nvls_tree":
             return self.nodes > 1 and operation == "all_reduce"
@@ -455,24 +466,24 @@ class Communicator:
         if self.size == self.nodes:
             between = self.network_hop("tree", "Simple")
         channels, speed = self._graph
-        others, gpu = self.local - 1, self.machine.gpu
+        others, gpu = self.min_local_ranks - 1, self.machine.gpu
         links = gpu.nvlinks * tables(self.version).nvlink[gpu.capability]
         links = self._pcie if self.machine.pcie else links
         if algorithm == "collnet_chain":
             latency = 2 * others * within + between
-            return latency, 0.5 * channels * self._widened(speed, links / channels)
+            return latency, 0.5 * channels * self._intra_node_speed(speed, links / channels)
         latency = 2 * (min(1, others) * within + others * COLLNET_TURN) + between
         # A head exchanges a part with each of the other GPUs.
         heads, speed = self.rails, min(speed * channels / self.rails, self.machine.nic_rate)
-        inside = self._widened(speed, links * max(others, 1) / max(heads, 1))
+        inside = self._intra_node_speed(speed, links * max(others, 1) / max(heads, 1))
         if operation != "all_reduce":
-            return latency, self.local * min(inside, COLLNET_GATHER_SHARE * speed)
-        factor = self.local / heads
+            return latency, self.min_local_ranks * min(inside, COLLNET_GATHER_SHARE * speed)
+        factor = self.min_local_ranks / heads
         factor -= (factor - 1) / 2
         share = COLLNET_SHARE if gpu.capability >= 90 else 1.0
         return latency, 0.5 * heads * inside / factor * share
 
-    def _widened(self, speed: float, most: float) -> float:
+    def _intra_node_speed(self, speed: float, most: float) -> float:
         """Return the speed within nodes, which the search raises up to twice that between nodes."""
         for tried in reversed(NETWORK_SPEEDS[max(self.machine.gpu.capability, 80)]):
             if speed < tried <= most and speed < 2 * self._graph[1]:
@@ -481,18 +492,20 @@ class Communicator:
 
     def _estimate_nvls(self, algorithm: str, operation: str) -> tuple[float, float]:
         known, capability = tables(self.version), self.machine.gpu.capability
-        heads = min(self.local, 32)
+        heads = min(self.min_local_ranks, 32)
         # The GPU of a head carries its share twice.
         most = self.machine.gpu.nvlinks * known.nvlink[capability] / (heads + 1)
         speed = max((s for s in known.speeds_of(capability) if s <= most), default=most)
         rate = speed * NVLS_EFFICIENCY[capability] * (heads - 1) / heads
-        rate *= 2.0 if operation == "all_reduce" else (self.local - 1) / self.local
+        rate *= (
+            2.0 if operation == "all_reduce" else (self.min_local_ranks - 1) / self.min_local_ranks
+        )
         latency = known.nvls
         if algorithm == "nvls_tree":
             factor = 2 if self.nodes == 2 else 1
             between = self.rails * self.machine.nic_rate * factor / heads
             place = min(self.nodes, 3) - 1
-            rate = min(rate, between, NVLS_TREE_MOST[capability][place])
+            rate = min(rate, between, MAX_NVLS_TREE_BANDWIDTH[capability][place])
             latency += 2 * int(math.log2(self.nodes)) * NVLS_TREE_HOP
         elif self.nodes > 1:
             rate = min(rate, self.rails * self.machine.nic_rate / heads)
@@ -506,7 +519,7 @@ class Communicator:
         measured = self.machine.gpu.primitives
         hop = tables(self.version).hop[self._inside, "ring"][protocol]
         if protocol == "Simple":
-            most = CHANNEL_MOST["tree"][self.machine.gpu.capability][0]
+            most = MAX_CHANNEL_BANDWIDTH["tree"][self.machine.gpu.capability][0]
             return Primitive(measured[protocol].hop if protocol in measured else hop, most)
         if protocol in measured:
             return measured[protocol]
@@ -514,34 +527,34 @@ class Communicator:
             return Primitive(hop, measured["LL128"].rate * _LL_OF_LL128)
         return Primitive(hop, self._bus_rate("ring", protocol) / self.channels)
 
-    def _pace(self, rate: float, channels: int) -> float:
+    def _seconds_per_byte(self, rate: float, channels: int) -> float:
         """Return the seconds per byte of each of `channels`, limited by channel or links."""
         rates = [rate]
-        if self.local > 1:
-            rates.append(self._links / (channels * self._near))
+        if self.min_local_ranks > 1:
+            rates.append(self._links / (channels * self._intra_node_fraction))
         if self.nodes > 1:
             rates.append(self._ring_rails * self._nic / channels)
         return 1 / min(rates)
 
     @property
-    def _near(self) -> float:
+    def _intra_node_fraction(self) -> float:
         """Fraction of the bytes that a GPU sends in a ring over its NVLinks, or over PCIe."""
         # In each ring, one GPU per node sends to the next node.
         near = self.machine.pcie or self.nodes == 1
         return 1.0 if near else 1 - self.nodes / self.size
 
-    def _free_pace(self, pace: float, primitive: Primitive) -> float:
+    def _idle_seconds_per_byte(self, byte_time: float, primitive: Primitive) -> float:
         """Return the seconds per byte on idle links of a node; all channels share those of PCIe."""
-        return pace if self.machine.pcie else 1 / primitive.rate
+        return byte_time if self.machine.pcie else 1 / primitive.rate
 
     def _used_channels(self, size: float, protocol: str, algorithm: str = "ring") -> int:
         of_ranks = protocol == "LL" and algorithm == "ring"
-        least = _BYTES_A_CHANNEL[protocol] * (self.size if of_ranks else 1)
+        least = _BYTES_PER_CHANNEL[protocol] * (self.size if of_ranks else 1)
         return max(1, min(self.channels, int(size // least)))
 
     def least_chunk(self, protocol: str, channels: int) -> float:
         """Return the minimum bytes that a step costs; calls with one channel have fewer threads."""
-        least = _LEAST_CHUNK[protocol]
+        least = _MIN_CHUNK_BYTES[protocol]
         return least if channels > 1 else least * _FEWEST_THREADS
 
     def _ring(self, operation: str, size: float, protocol: str) -> Collective:
@@ -549,11 +562,11 @@ class Communicator:
         steps = self.steps(operation)
         primitive = self.primitive(protocol)
         channels = self._used_channels(size, protocol)
-        pace = self._pace(primitive.rate, channels)
+        byte_time = self._seconds_per_byte(primitive.rate, channels)
         chunk = size / (channels * self.size)
-        loops = max(1, math.ceil(chunk / MOST_CHUNK[protocol]))
+        loops = max(1, math.ceil(chunk / MAX_CHUNK_BYTES[protocol]))
         short = max(self.least_chunk(protocol, channels) - chunk, 0)
-        latency, seconds = loops * (steps + 1) * primitive.hop, steps * pace
+        latency, seconds = loops * (steps + 1) * primitive.hop, steps * byte_time
         if self.nodes > 1:
             # A chunk crosses to another node once in as many steps as a node has GPUs. Nodes are
             # not synchronised: either the slowest links are always busy, or a chunk finds idle
@@ -561,8 +574,8 @@ class Communicator:
             far = math.ceil(steps * self.nodes / self.size)
             hop = self.network_hop("ring", protocol)
             latency += loops * far * (hop - primitive.hop)
-            free = (steps - far) * self._free_pace(pace, primitive)
-            free += far * max(pace, 1 / primitive.rate)
+            free = (steps - far) * self._idle_seconds_per_byte(byte_time, primitive)
+            free += far * max(byte_time, 1 / primitive.rate)
             if latency + free * (chunk + short) < seconds * (chunk + short):
                 latency = 0.0
             else:
@@ -575,43 +588,45 @@ class Communicator:
         """Ranks forward chunks one after the other."""
         primitive = self.primitive(protocol)
         channels = self._used_channels(size, protocol)
-        pace = self._pace(primitive.rate, channels)
-        chunk = min(size / channels, PIPELINE_CHUNK, MOST_CHUNK[protocol])
+        byte_time = self._seconds_per_byte(primitive.rate, channels)
+        chunk = min(size / channels, PIPELINE_CHUNK, MAX_CHUNK_BYTES[protocol])
         # The path begins at the root, which is the first GPU of its node on one ring only.
         far = math.ceil((self.size - 1) * self.nodes / self.size) if self.nodes > 1 else 0
         latency = tables(self.version).base["ring"][protocol]
         latency += (self.size - 1 - far) * primitive.hop
         latency += far * self.network_hop("ring", protocol)
         # Ranks of several nodes are not synchronised, so that the first chunk finds idle NVLinks.
-        near = self._free_pace(pace, primitive) if far else pace
+        near = self._idle_seconds_per_byte(byte_time, primitive) if far else byte_time
         # Threads of LL and LL128 forward data before a chunk is complete (src/device/prims_ll.h);
         # interfaces send whole chunks, which have to arrive completely first.
         least = self.least_chunk(protocol, channels)
         passed = chunk if protocol == "Simple" else least
         latency += (self.size - 1 - max(far, 1)) * passed * near
         latency += min(far, self.size - 1 - far) * max(chunk - passed, 0) * near
-        latency += max(far - 1, 0) * max(chunk, least) * pace + max(least - chunk, 0) * pace
-        rate = channels / pace
+        latency += (
+            max(far - 1, 0) * max(chunk, least) * byte_time + max(least - chunk, 0) * byte_time
+        )
+        rate = channels / byte_time
         return self._result(operation, size, "ring", protocol, channels, latency, rate)
 
     def _tree(self, size: float) -> Collective:
         """Chunks go up two trees and down again, pipelined."""
         channels = self._used_channels(size, "Simple")
-        steps, seconds = longest_way(self.nodes)
-        near = self.local - 1 + (seconds if self.local > 1 else 0)
+        steps, seconds = tree_depth(self.nodes)
+        near = self.min_local_ranks - 1 + (seconds if self.min_local_ranks > 1 else 0)
         chunk = self.tree_chunk(size, channels, "Simple")
         rate = self.tree_rate()
         # Channels that begin at the same GPU share its links; those of an interface share it.
-        together = channels / min(self.rings, self.local)
-        links, interface = self.reached("all_reduce", "tree", rate)
-        pace = max(1 / self.primitive("Simple").rate, together / links)
-        hop = self.tree_hop("Simple") + chunk * pace
+        together = channels / min(self.rings, self.min_local_ranks)
+        links, interface = self.achieved_rates("all_reduce", "tree", rate)
+        byte_time = max(1 / self.primitive("Simple").rate, together / links)
+        hop = self.tree_hop("Simple") + chunk * byte_time
         latency = tables(self.version).base["tree"]["Simple"] + 2 * near * hop
         if self.nodes > 1:
             far = chunk * max(channels / self._ring_rails / 2, 1) / interface
             # A node receives from two children concurrently on each interface, and the root from
             # one. Downwards the first child's chunk leaves a GPU after that of the second.
-            both = max(0.0, 1 - hop / far) if self.local > 1 and far else 1.0
+            both = max(0.0, 1 - hop / far) if self.min_local_ranks > 1 and far else 1.0
             latency += 2 * steps * self.network_hop("tree", "Simple")
             latency += (2 + (steps - 1) * (3 + both)) * far
         latency -= chunk * channels / rate
@@ -633,7 +648,7 @@ class Communicator:
         rates += [self._links / within] if within else []
         return min(rates + ([self._nic / between] if between else []))
 
-    def reached(self, operation: str, algorithm: str, rate: float) -> tuple[float, float]:
+    def achieved_rates(self, operation: str, algorithm: str, rate: float) -> tuple[float, float]:
         """Return the bytes/s of a GPU's links in its node, and of an interface, at a call's rate.
 
         With several nodes, trees find idle NVLinks.
@@ -649,7 +664,7 @@ class Communicator:
         primitive = self.primitive("Simple")
         sent = self.traffic(operation, "p2p")
         within = self.channels * primitive.rate
-        if (self.local > 1 and not self.machine.cables) or self.machine.pcie:
+        if (self.min_local_ranks > 1 and not self.machine.cables) or self.machine.pcie:
             within = min(within, self._links)
         a_byte = max(sent[0] / within, sent[1] / self._nic)
         if operation != "sendrecv" and self.machine.pcie:
@@ -678,18 +693,18 @@ class Communicator:
             )
             return near / ranks, max(away) / ranks
         if operation == "sendrecv":
-            return float(self.local > 1 or pcie), float(nodes > 1)
+            return float(self.min_local_ranks > 1 or pcie), float(nodes > 1)
         rails = self._ring_rails
         if algorithm in ("ring", "pat"):
             sent = 1.0 if operation in ("broadcast", "reduce") else self.steps(operation) / ranks
-            return sent * self._near, sent / rails * (nodes > 1)
+            return sent * self._intra_node_fraction, sent / rails * (nodes > 1)
         if algorithm in ("nvls", "collnet_direct", "collnet_chain") and nodes > 1:
             # Switches reduce: a byte goes to them once, and back.
             within = 2.0 if algorithm == "collnet_chain" else 1.0
             if algorithm == "collnet_direct":
                 # A GPU sends parts to all heads; a head sends its part to all other GPUs.
                 to_heads = (rails - 1) / rails if operation != "all_gather" else 0.0
-                back = (self.local - 1) / rails if operation != "reduce_scatter" else 0.0
+                back = (self.min_local_ranks - 1) / rails if operation != "reduce_scatter" else 0.0
                 within = to_heads + back
             return within, 1.0 / rails
         within = 1.0 if algorithm.startswith("nvls") else self._chain_load
@@ -703,7 +718,7 @@ class Communicator:
 
         All GPUs except the ends of a chain send up and down; each of `rings` begins at another GPU.
         """
-        local = self.local
+        local = self.min_local_ranks
         if self.rings >= local:
             return 2.0 - 2.0 / local
         return 2.0 - 1.0 / self.rings if self.rings == local - 1 else 2.0

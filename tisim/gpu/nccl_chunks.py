@@ -14,7 +14,7 @@ from typing import Final
 from tisim.errors import InputError
 from tisim.gpu.machines import NIC_EFFICIENCY
 from tisim.gpu.machines_platform import gpu_cluster
-from tisim.gpu.nccl import MOST_CHUNK, PIPELINE_CHUNK, Collective, Communicator
+from tisim.gpu.nccl import MAX_CHUNK_BYTES, PIPELINE_CHUNK, Collective, Communicator
 from tisim.gpu.nccl_graphs import double_tree, find_rings
 from tisim.gpu.nccl_tables import tables
 from tisim.platform import Platform
@@ -27,7 +27,7 @@ _Lines = tuple[str, int]
 _SWITCHED: Final = ("nvls", "nvls_tree", "pat", "collnet_direct", "collnet_chain")
 # Number of chunks of a channel in these, and the minimum bytes of one.
 _STEPS: Final = 8
-_LEAST_PART: Final = 16 * 1024
+_MIN_PART_BYTES: Final = 16 * 1024
 # A message starts when it is sent, after the previous messages of its channel, and has an equal
 # share of its links.
 _PLAIN: Final = {
@@ -199,7 +199,7 @@ def _program(
     steps, protocol = group.steps(call.operation), call.protocol
     chunk = max(call.size / call.channels / group.size, group.least_chunk(protocol, call.channels))
     yield f"{number} init\n", 1
-    for size, count in _parts(chunk, MOST_CHUNK[protocol]):
+    for size, count in _parts(chunk, MAX_CHUNK_BYTES[protocol]):
         send = f"{number} send {ends[1]} 0 {size} 6\n"
         receive = f"{number} recv {ends[0]} 0 {size} 6\n"
         last = receive + f"{number} sleep {scale * group.primitive(protocol).hop!r}\n"
@@ -219,7 +219,7 @@ def _link_of_chain(
 
     Within a node, LL and LL128 forward as much as their threads move at once.
     """
-    most = min(PIPELINE_CHUNK, MOST_CHUNK[call.protocol])
+    most = min(PIPELINE_CHUNK, MAX_CHUNK_BYTES[call.protocol])
     least = math.ceil(group.least_chunk(call.protocol, call.channels))
 
     def pieces(verb: str, other: int, inside: bool, size: int) -> list[str]:
@@ -333,14 +333,14 @@ def _over_switches(group: Communicator, call: Collective) -> tuple[int, list[Ite
                     source, target = (place[r] * channels + channel for r in (rank, goal))
                     edges.append((source * width + stage, target * width + stage + 1, part))
     size = call.size / channels
-    most = int(min(max(size / _STEPS, _LEAST_PART), PIPELINE_CHUNK))
+    most = int(min(max(size / _STEPS, _MIN_PART_BYTES), PIPELINE_CHUNK))
     return width, _relays(edges, width * channels * group.size, _parts(size, most))
 
 
 def _stages(group: Communicator, call: Collective) -> list[tuple[int, float]]:
     """Return distance in nodes (0: same node) and fraction of the bytes of each switch stage."""
     within, between = group.traffic(call.operation, call.algorithm)
-    turns = group.local - 1 if call.algorithm == "collnet_chain" else 1
+    turns = group.min_local_ranks - 1 if call.algorithm == "collnet_chain" else 1
     doublings = int(math.log2(group.nodes))
     far = [1] if group.nodes > 1 else []
     if call.algorithm == "nvls_tree":
@@ -394,7 +394,7 @@ def _of_rings(group: Communicator, protocol: str) -> _Speeds:
     machine, primitive = group.machine, group.primitive(protocol)
     reached = machine.nvlink_rate
     if not machine.pcie:
-        reached *= machine.gpu.nvlink_reached / machine.gpu.nvlink_rate
+        reached *= machine.gpu.nvlink_achieved_rate / machine.gpu.nvlink_rate
     far_channel = primitive.rate if protocol != "Simple" else math.inf
     return _Speeds(
         reached,
@@ -411,13 +411,15 @@ def _speeds(group: Communicator, call: Collective) -> _Speeds:
         speeds, gpu = _of_rings(group, call.protocol), group.machine.gpu
         if group.machine.cables and call.algorithm == "ring":
             # The channels of a ring alternate on its NVLink.
-            moved = math.ceil(call.channels / group.rings) * speeds.channel / gpu.nvlink_reached
+            moved = (
+                math.ceil(call.channels / group.rings) * speeds.channel / gpu.nvlink_achieved_rate
+            )
             speeds = replace(speeds, inside=speeds.inside * min(1.0, moved))
         return speeds
-    inside, interface = group.reached(call.operation, call.algorithm, call.rate)
+    inside, interface = group.achieved_rates(call.operation, call.algorithm, call.rate)
     if group.machine.cables:
         inside = group.machine.nvlink_rate * (
-            group.machine.gpu.nvlink_reached / group.machine.gpu.nvlink_rate
+            group.machine.gpu.nvlink_achieved_rate / group.machine.gpu.nvlink_rate
         )
     channel, hop, far = math.inf, 0.0, 0.0
     if call.algorithm == "tree":

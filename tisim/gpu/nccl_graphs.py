@@ -116,7 +116,7 @@ def _rings(
     yield from grow((gpus[0],), frozenset(gpus[1:]), {})
 
 
-class Above(NamedTuple):
+class TreeParent(NamedTuple):
     """Parent of a node in a tree (-1 for the root), and whether it is the first child."""
 
     parent: int
@@ -124,7 +124,7 @@ class Above(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def double_tree(nodes: int) -> tuple[tuple[Above, ...], tuple[Above, ...]]:
+def double_tree(nodes: int) -> tuple[tuple[TreeParent, ...], tuple[TreeParent, ...]]:
     """Return the two trees, each for half of the channels: `ncclGetDtree`, ``src/graph/trees.cc``.
 
     The second tree is the first one mirrored, or shifted by one node if their number is odd, so
@@ -135,7 +135,7 @@ def double_tree(nodes: int) -> tuple[tuple[Above, ...], tuple[Above, ...]]:
         low = node & -node
         up = (node ^ low) | (low << 1)
         up = node ^ low if up >= nodes else up
-        tree.append(Above(up if node else -1, node < up))
+        tree.append(TreeParent(up if node else -1, node < up))
     twin = list(tree)
     for node, (up, first) in enumerate(tree):
         at, above = (
@@ -143,11 +143,11 @@ def double_tree(nodes: int) -> tuple[tuple[Above, ...], tuple[Above, ...]]:
             if nodes % 2
             else (nodes - 1 - node, nodes - 1 - up)
         )
-        twin[at] = Above(above if up >= 0 else -1, first)
+        twin[at] = TreeParent(above if up >= 0 else -1, first)
     return tuple(tree), tuple(twin)
 
 
-def longest_way(nodes: int) -> tuple[int, int]:
+def tree_depth(nodes: int) -> tuple[int, int]:
     """Return the steps from the farthest leaf to the root; how many reach a second GPU first."""
     steps = (nodes - 1).bit_length()
     return steps, max(steps - 1, 0)

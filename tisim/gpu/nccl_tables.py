@@ -40,7 +40,7 @@ class Tables:
     speeds, wide_speeds, widest_speeds
         Channel bandwidths that the search for rings within a node tries: up to SM80, from SM90 and
         from SM100.
-    most
+    max_bandwidth
         Upper bound of the bandwidth of a ring or tree of a node, by capability.
     collnet
         Latency of a hop on NVLinks and on the network, by algorithm of reducing switches.
@@ -58,7 +58,7 @@ class Tables:
     speeds: tuple[float, ...]
     wide_speeds: tuple[float, ...]
     widest_speeds: tuple[float, ...]
-    most: Mapping[int, float]
+    max_bandwidth: Mapping[int, float]
     collnet: Mapping[str, tuple[float, float]]
     pat: bool = False
     tree_shrinks: bool = False
@@ -86,7 +86,7 @@ _2_23 = Tables(
     speeds=(40e9, 30e9, 20e9, 18e9, 15e9, 12e9, 10e9, 9e9, 7e9, 6e9, 5e9, 4e9, 3e9),
     wide_speeds=(60e9, 50e9, 40e9, 30e9, 24e9, 20e9, 15e9, 12e9, 11e9, 6e9, 3e9),
     widest_speeds=(90e9, 80e9, 70e9, 60e9, 50e9, 45e9, 40e9, 30e9, 24e9, 20e9, 19e9, 18e9),
-    most={},
+    max_bandwidth={},
     collnet={"collnet_direct": (3.7e-6, 31e-6), "collnet_chain": (2.8e-6, 30e-6)},
     pat=True,
 )
@@ -122,7 +122,7 @@ _2_12 = replace(
     nvlink={70: 22e9, 80: 22e9, 90: 22e9, 100: 40.1e9},
     speeds=(44e9, 30e9, 22e9, 18e9, 15e9, 12e9, 10e9, 9e9, 7e9, 6e9, 5e9, 4e9, 3e9),
     wide_speeds=(66e9, 33e9, 24e9, 20e9, 15e9, 12e9, 6e9, 3e9),
-    most={80: 235e9, 90: 370e9},
+    max_bandwidth={80: 235e9, 90: 370e9},
     collnet={},
 )
 
@@ -138,10 +138,10 @@ VERSIONS: Final[Mapping[str, Tables]] = {
 NEWEST: Final = "2.30"
 
 #: Largest bandwidth of LL on one node, by capability; on two and on more nodes (Intel).
-LL_MOST: Final = {70: 39e9, 80: 87.7e9, 90: 141e9, 100: 282e9}
-LL_MOST_BETWEEN: Final = (39e9, 20.4e9)
+MAX_LL_BANDWIDTH: Final = {70: 39e9, 80: 87.7e9, 90: 141e9, 100: 282e9}
+MAX_INTER_NODE_LL_BANDWIDTH: Final = (39e9, 20.4e9)
 #: Largest bandwidth of a channel on one, two and more nodes, by capability.
-CHANNEL_MOST: Final[Mapping[str, Mapping[int, tuple[float, float, float]]]] = {
+MAX_CHANNEL_BANDWIDTH: Final[Mapping[str, Mapping[int, tuple[float, float, float]]]] = {
     "ring LL128": {
         70: (20e9, 20e9, 20e9),
         80: (20e9, 20e9, 20e9),
@@ -171,7 +171,7 @@ COLLNET_SHARE: Final = 0.85
 COLLNET_GATHER_SHARE: Final = 0.9
 #: A tree across nodes: latency of a hop, and bandwidth of a channel on one, two and more nodes.
 NVLS_TREE_HOP: Final = 20.9e-6
-NVLS_TREE_MOST: Final = {90: (0.0, 57.7e9, 45.5e9), 100: (0.0, 96e9, 80e9)}
+MAX_NVLS_TREE_BANDWIDTH: Final = {90: (0.0, 57.7e9, 45.5e9), 100: (0.0, 96e9, 80e9)}
 #: Network between nodes: channel bandwidths that the search tries, by capability.
 NETWORK_SPEEDS: Final = {
     80: (48e9, 30e9, 28e9, 24e9, 20e9, 18e9, 15e9, 12e9, 10e9, 9e9, 7e9, 6e9, 5e9, 4e9, 3e9),

@@ -32,7 +32,7 @@ _NODES = {
 #: Number formats of matrices.
 DTYPES = ("fp32", "tf32", "fp16", "bf16", "fp8")
 #: Maximum number of ranks of a program.
-MOST_RANKS = 1 << 20
+MAX_RANKS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +246,7 @@ class _Reader:
     def head(self, word: str, rest: list[str]) -> None:
         graph = self.graph
         if word == "ranks" and len(rest) == 1:
-            graph.ranks = self.whole(rest[0], 1, MOST_RANKS)
+            graph.ranks = self.whole(rest[0], 1, MAX_RANKS)
         elif word == "inference" and not rest:
             graph.trains = False
         elif word == "dtype" and len(rest) == 1:
@@ -254,7 +254,7 @@ class _Reader:
                 raise self.fail(f"no dtype {rest[0]!r}; known are {', '.join(DTYPES)}")
             graph.dtype = rest[0]
         elif word == "communicator" and len(rest) == 3:
-            size, stride = (self.whole(text, 1, MOST_RANKS) for text in rest[1:])
+            size, stride = (self.whole(text, 1, MAX_RANKS) for text in rest[1:])
             graph.communicators[rest[0]] = size, stride
         elif word == "block" and len(rest) == 1:
             if rest[0] in graph.blocks:

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tisim.errors import InputError
-from tisim.gpu.step_graph import MOST_RANKS
+from tisim.gpu.step_graph import MAX_RANKS
 from tisim.gpu.step_ranks import Call, RecordedRank, joined
 from tisim.gpu.step_recording import Launched, Program, Recording, check_ranks
 from tisim.support.limits import unpacking_limit
@@ -238,7 +238,7 @@ def _call_of(args: dict[str, object]) -> Call:
     known = tuple(map(int, listed)) if len(listed) == size else None
     start, stride = args.get("Global rank start"), args.get("Global rank stride")
     if (
-        (known is None and isinstance(size, int) and 0 < size <= MOST_RANKS)
+        (known is None and isinstance(size, int) and 0 < size <= MAX_RANKS)
         and (isinstance(start, int) and start >= 0)
         and (isinstance(stride, int) and stride > 0)
     ):

@@ -171,7 +171,7 @@ class StepMachine:
     def within_rate(self) -> float:
         """Bytes/s that communication achieves on the NVLinks of a GPU, in each direction."""
         hardware = self.hardware
-        reached = hardware.gpu.nvlinks * hardware.gpu.nvlink_reached
+        reached = hardware.gpu.nvlinks * hardware.gpu.nvlink_achieved_rate
         return hardware.pcie_rate if hardware.pcie else reached
 
     @property
@@ -206,7 +206,7 @@ class StepMachine:
         # messages each GPU has its own.
         carried = between * group.rails if group.nodes > 1 else within
         if call.algorithm == "p2p":
-            carried /= group.local
+            carried /= group.min_local_ranks
         return Meeting(
             call.latency,
             carried * nbytes / channels,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
-from tisim.gpu.step_graph import MOST_RANKS, Node
+from tisim.gpu.step_graph import MAX_RANKS, Node
 from tisim.gpu.step_recording import Recording, graph_text
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ def read_parallelism(text: str) -> Parallelism:
             )
         sizes[found[1]] = int(found[2])
     grid = Parallelism(**sizes)
-    if grid.ranks > MOST_RANKS:
-        raise InputError(f"--parallelism is of {grid.ranks:,} ranks; there are 1 to {MOST_RANKS:,}")
+    if grid.ranks > MAX_RANKS:
+        raise InputError(f"--parallelism is of {grid.ranks:,} ranks; there are 1 to {MAX_RANKS:,}")
     return grid
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tisim.errors import InputError
-from tisim.gpu.step_graph import MOST_RANKS, Graph, parse_graph
+from tisim.gpu.step_graph import MAX_RANKS, Graph, parse_graph
 
 _T = TypeVar("_T")
 # Maximum microseconds between the end of a kernel and the begin of one that waited for it.
@@ -49,8 +49,8 @@ class Recording:
 
 def check_ranks(ranks: int, file: str | Path) -> None:
     """Reject an impossible number of ranks before allocating anything of that size."""
-    if not 1 <= ranks <= MOST_RANKS:
-        raise InputError(f"is of {ranks} ranks; there are 1 to {MOST_RANKS:,}", file=file)
+    if not 1 <= ranks <= MAX_RANKS:
+        raise InputError(f"is of {ranks} ranks; there are 1 to {MAX_RANKS:,}", file=file)
 
 
 def shape_of(members: tuple[int, ...], world: int) -> tuple[int, int] | None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # Kinds of nodes, in the core's numbering.
 _KINDS = ("compute", "meet", "record", "wait", "host", "synchronize", "repeat", "delay")
 # Maximum number of lines of the programs of all distinct GPUs.
-_MOST_ROWS = 10_000_000
+_MAX_ROWS = 10_000_000
 # Events between two checks of the clock and for Ctrl-C.
 _EVENTS = 1 << 18
 
@@ -211,10 +211,10 @@ class Tables:
         for node in nodes:
             self.rows.append(self._row(rank, node, numbers))
             self.nodes.append(node)
-        if len(self.rows) > _MOST_ROWS:
+        if len(self.rows) > _MAX_ROWS:
             raise InputError(
                 f"{len(self.first_rank):,} GPUs differ, and their programs have more than "
-                f"{_MOST_ROWS:,} lines; equal GPUs are executed once if their groups lie on nodes "
+                f"{_MAX_ROWS:,} lines; equal GPUs are executed once if their groups lie on nodes "
                 "in the same way",
                 file=self.graph.file,
             )

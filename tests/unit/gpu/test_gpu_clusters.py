@@ -27,7 +27,7 @@ def test_a_platform_has_the_figures_of_its_machine(name: str) -> None:
     assert f"fp16={made.gpu.peak('fp16'):g}" in figures
     faster = machine_of(platform.scaled(bandwidth="x2"))
     assert faster.nic_rate == 2 * made.nic_rate
-    assert faster.gpu.nvlink_reached == pytest.approx(2 * made.gpu.nvlink_reached)
+    assert faster.gpu.nvlink_achieved_rate == pytest.approx(2 * made.gpu.nvlink_achieved_rate)
 
 
 def links(platform: Platform, src: int, dst: int) -> list[str]:

@@ -16,7 +16,7 @@ from tisim.gpu import MACHINES, Communicator, collective, machine
 from tisim.gpu.machines_platform import gpu_cluster
 from tisim.gpu.nccl import OPERATIONS
 from tisim.gpu.nccl_chunks import chunk_time, step_scale
-from tisim.gpu.nccl_graphs import double_tree, find_rings, longest_way
+from tisim.gpu.nccl_graphs import double_tree, find_rings, tree_depth
 from tisim.gpu.nccl_tests import network_share
 
 MIB = 1 << 20
@@ -63,7 +63,7 @@ def test_parameters_are_those_that_fit_four_and_eight_gpus(gpu_data: Path) -> No
         rows = nccl_tables.read_table(gpu_data / "vtrain" / f"allreduce.{name}.{gpus}.csv")
         tables[gpus] = [*rows[:24], *rows[24::32]]
     fitted, known = nccl_tables.fit(name, tables).gpu, MACHINES[name].gpu
-    assert fitted.nvlink_reached == pytest.approx(known.nvlink_reached, rel=0.05)
+    assert fitted.nvlink_achieved_rate == pytest.approx(known.nvlink_achieved_rate, rel=0.05)
     for protocol, primitive in known.primitives.items():
         assert fitted.primitives[protocol].hop == pytest.approx(primitive.hop, rel=0.3)
 
@@ -105,7 +105,7 @@ def test_switches_reduce_where_a_machine_says_so() -> None:
     assert (ring.algorithm, direct.algorithm) == ("ring", "collnet_direct")
     # NCCL's figures: 7 turns, round trip. On NVLinks, a GPU sends 7 eighths to heads and, as a
     # head, 7 back; each of 8 interfaces sends an eighth.
-    assert direct.rate == pytest.approx(plain.gpu.nvlinks * plain.gpu.nvlink_reached * 8 / 14)
+    assert direct.rate == pytest.approx(plain.gpu.nvlinks * plain.gpu.nvlink_achieved_rate * 8 / 14)
     assert direct.latency == pytest.approx(2 * (3.7e-6 + 7 * 0.4e-6) + 31e-6)
     assert direct.nic_bytes == (1 << 30) / 8
     chain = collective(sharp, 128, "all_reduce", 1 << 30, algorithms=["collnet_chain"])
@@ -323,7 +323,7 @@ def test_the_second_tree_has_leaves_where_the_first_has_none() -> None:
                     assert node not in seen
                     seen.add(node)
                     node = tree[node].parent
-                assert len(seen) - 1 <= longest_way(nodes)[0]
+                assert len(seen) - 1 <= tree_depth(nodes)[0]
         inside = [{above.parent for above in tree} for tree in trees]
         assert len(inside[0] & inside[1] - {-1}) <= 2
 
@@ -360,7 +360,7 @@ def test_rings_that_pass_a_gpu_twice_are_not_chunks() -> None:
 
 def test_messages_over_cables_take_the_cable_of_their_pair_or_pcie() -> None:
     cluster, size = machine("v100"), 64 * MIB
-    rate = cluster.gpu.nvlink_reached
+    rate = cluster.gpu.nvlink_achieved_rate
     for ranks, operation, seconds in (
         (2, "alltoall", size / 2 / rate),  # a cable of one NVLink
         (4, "alltoall", size / 4 / rate),  # of one and two
