@@ -258,7 +258,7 @@ def write_step(model: Model, layout: Layout) -> str:
 Lines = list[str]
 
 
-def _beside(stream: str, before: str, after: str, *lines: str) -> Lines:
+def _run_on_stream(stream: str, before: str, after: str, *lines: str) -> Lines:
     """Run lines on another stream once the main one gets there; the main one waits for them."""
     begun = [f"record main {before}", f"wait {stream} {before}", *lines]
     return [*begun, f"record {stream} {after}", f"wait main {after}"]
@@ -285,13 +285,13 @@ class _Kernels:
         self.scores = self.batch * model.sequence**2 // layout.context
         self.vocab = -(-model.vocab // self.t)
         # Deferred weight gradients, if the schedule defers them.
-        self.later: Lines | None = [] if layout.schedule == "zero-bubble" else None
+        self.deferred: Lines | None = [] if layout.schedule == "zero-bubble" else None
 
-    def divided(self, write: Callable[[], Lines]) -> tuple[Lines, Lines]:
+    def split_deferred(self, write: Callable[[], Lines]) -> tuple[Lines, Lines]:
         """Return the lines of `write`, and the weight gradients that it defers."""
-        if self.later is not None:
-            self.later = []
-        return write(), self.later or []
+        if self.deferred is not None:
+            self.deferred = []
+        return write(), self.deferred or []
 
     def reduced(self, backward: bool = False, during: Sequence[str] = ()) -> Lines:
         """Sum over tensor-parallel GPUs; `during`: work that does not depend on the result."""
@@ -310,7 +310,7 @@ class _Kernels:
         self, word: str, during: Sequence[str], rest: Sequence[str], rows: int = 0
     ) -> Lines:
         nbytes = 2 * (rows or self.tokens) * self.width
-        *start, wait = _beside("tensor", "t", "u", f"{word} tensor tp {nbytes}")
+        *start, wait = _run_on_stream("tensor", "t", "u", f"{word} tensor tp {nbytes}")
         return [*start, *during, wait] if during else [*start, wait, *rest]
 
     def forward(self) -> Lines:
@@ -324,33 +324,33 @@ class _Kernels:
             *self.reduced(),
             f"memory main {7 * self.whole}",  # bias, dropout, sum
             f"memory main {4 * self.whole}",  # layer norm
-            *self._entering(),
+            *self._dispatch(),
             *self._network(),
-            *self._leaving(),
+            *self._combine(),
             f"memory main {7 * self.whole}",
         ]
 
-    def _entering(self) -> Lines:
+    def _dispatch(self) -> Lines:
         """Send tokens to their experts, or to the only feed-forward network."""
         if self.layout.expert == 1:
-            return [*self.gathered(), *self._moving()]
+            return [*self.gathered(), *self._permute_rows()]
         rows = self.tokens * self.model.top_k
         own = f"memory main {4 * rows * self.width // self.t}"  # in the order of experts
         spread = self._tensor("all_gather", (), (), rows) if self.t > 1 else []
-        return [own, *self._exchange(), *spread, *self._moving()]
+        return [own, *self._exchange(), *spread, *self._permute_rows()]
 
-    def _leaving(self, during: Sequence[str] = (), backward: bool = False) -> Lines:
+    def _combine(self, during: Sequence[str] = (), backward: bool = False) -> Lines:
         """Send tokens back, summed over tensor-parallel GPUs; `during` as in `reduced`."""
         if self.layout.expert == 1:
             if backward:
-                return self.reduced(True, [*self._moving(), *during])
-            return [*self._moving(), *self.reduced()]
+                return self.reduced(True, [*self._permute_rows(), *during])
+            return [*self._permute_rows(), *self.reduced()]
         rows = self.tokens * self.model.top_k
         summed = self._tensor("reduce_scatter", (), (), rows) if self.t > 1 else []
         own = f"memory main {4 * rows * self.width // self.t}"
-        return [*during, *self._moving(), *summed, *self._exchange(), own]
+        return [*during, *self._permute_rows(), *summed, *self._exchange(), own]
 
-    def _moving(self) -> Lines:
+    def _permute_rows(self) -> Lines:
         """Permute rows into the order of this GPU's experts, or back into that of tokens."""
         rows = self.tokens * self.model.top_k
         return [f"memory main {4 * rows * self.width}"] if self.model.experts > 1 else []
@@ -358,7 +358,7 @@ class _Kernels:
     def _exchange(self) -> Lines:
         """Send rows to the GPUs that have their experts."""
         nbytes = 2 * self.tokens * self.model.top_k * self.width // self.t
-        return _beside("experts", "m0", "m1", f"all_to_all experts ep {nbytes}")
+        return _run_on_stream("experts", "m0", "m1", f"all_to_all experts ep {nbytes}")
 
     def attention(self) -> Lines:
         """Scores, softmax, dropout, their product with the values."""
@@ -428,13 +428,13 @@ class _Kernels:
         return [
             *again,
             dropped,
-            *self._entering(),
+            *self._dispatch(),
             f"gemm main {rows} {ffn} {self.width}{batch}",
             *self._gradient(ffn, self.width, rows, batch),
             f"memory main {(10 if self.model.gated else 8) * tokens * ffn}",
             *(self.gathered() if self.layout.expert == 1 else []),
             f"gemm main {rows} {self.width} {first}{batch}",
-            *self._leaving(self._gradient(self.width, first, rows, batch), backward=True),
+            *self._combine(self._gradient(self.width, first, rows, batch), backward=True),
             *leaving,
             dropped,
             *self.gathered(),
@@ -470,10 +470,10 @@ class _Kernels:
         moved = (2 * self.layout.gradient_bytes if self.layout.fp32_gradients else 6) * m * n
         line = f"gemm main {m} {n} {k} {experts} {moved * experts}"
         if m == self.vocab:
-            line = self._of_vocabulary(m, n, k, moved)
-        if self.later is None:
+            line = self._vocabulary_gemm(m, n, k, moved)
+        if self.deferred is None:
             return [line]
-        self.later.append(line)
+        self.deferred.append(line)
         return []
 
     def embedding(self) -> Lines:
@@ -483,12 +483,12 @@ class _Kernels:
         return [*self.gathered(), f"memory main {8 * self.part}"]
 
     def loss(self) -> Lines:
-        small = _beside("tensor", "t", "u", f"all_reduce tensor tp {12 * self.tokens}")
+        small = _run_on_stream("tensor", "t", "u", f"all_reduce tensor tp {12 * self.tokens}")
         logits = self.tokens * self.vocab
         return [
             f"memory main {4 * self.whole}",
             *self.gathered(),
-            self._of_vocabulary(self.tokens, self.vocab, self.width),
+            self._vocabulary_gemm(self.tokens, self.vocab, self.width),
             # To fp32; maximum; subtract it; exponentials; their sum; divide by it.
             *(f"memory main {nbytes * logits}" for nbytes in (6, 4, 8, 8, 4, 8)),
             *(small if self.t > 1 else []),
@@ -500,12 +500,12 @@ class _Kernels:
             f"memory main {8 * logits}",
             f"memory main {6 * logits}",  # as 16-bit numbers
             *self.gathered(),
-            self._of_vocabulary(self.tokens, self.width, self.vocab),
+            self._vocabulary_gemm(self.tokens, self.width, self.vocab),
             *self.reduced(True, self._gradient(self.vocab, self.width, self.tokens)),
             f"memory main {10 * self.whole}",
         ]
 
-    def _of_vocabulary(self, m: int, n: int, k: int, moved: int = 0) -> str:
+    def _vocabulary_gemm(self, m: int, n: int, k: int, moved: int = 0) -> str:
         """Multiply with the vocabulary's matrix, which has 16-bit numbers where others have 8."""
         if self.layout.dtype != "fp8":
             return f"gemm main {m} {n} {k}" + (f" 1 {moved}" if moved else "")
@@ -521,8 +521,8 @@ class _Step:
         self.layers = model.layers // (layout.pipeline * layout.chunks)
         # Parameters of a layer on a GPU: those that all copies have, and those of experts.
         experts = model.experts * model.expert_parameters if layout.expert > 1 else 0
-        self.shared = (model.layer_parameters - experts) // layout.tensor
-        self.of_experts = experts // (layout.tensor * layout.expert)
+        self.shared_params = (model.layer_parameters - experts) // layout.tensor
+        self.expert_params = experts // (layout.tensor * layout.expert)
 
     def lines(self) -> Lines:
         model, layout = self.model, self.layout
@@ -567,11 +567,11 @@ class _Step:
         copies = layout.copies > 1
         reduce = ["record main g", "wait data g", *self._reduced(1, layout.gradient_bytes)]
         divided = copies and layout.zero >= 2
-        forward, (backward, weights) = kernels.forward(), kernels.divided(kernels.backward)
+        forward, (backward, weights) = kernels.forward(), kernels.split_deferred(kernels.backward)
         if layout.zero == 3 and copies:
             # The next layer's parameters are gathered while this one computes.
             gather = ["wait main p", "record main q", "wait data q",
-                      f"all_gather data dp {2 * self.shared}", "record data p"]  # fmt: skip
+                      f"all_gather data dp {2 * self.shared_params}", "record data p"]  # fmt: skip
             forward, backward = [*gather, *forward], [*gather, *backward]
         if divided:
             backward = [*backward, *reduce]
@@ -586,15 +586,15 @@ class _Step:
     def _reduced(self, layers: int, nbytes: int, more: int = 0) -> Lines:
         """Sum the gradients of `layers` layers, and `more` other numbers, among copies."""
         word = "reduce_scatter" if self.layout.zero else "all_reduce"
-        return self._of_copies(word, layers, nbytes, more)
+        return self._data_parallel_collectives(word, layers, nbytes, more)
 
-    def _of_copies(self, word: str, layers: int, nbytes: int, more: int) -> Lines:
+    def _data_parallel_collectives(self, word: str, layers: int, nbytes: int, more: int) -> Lines:
         """Return a collective of all copies, and one of the copies with the same experts."""
         lines = []
-        if count := layers * self.shared + more:
+        if count := layers * self.shared_params + more:
             lines.append(f"{word} data dp {count * nbytes}")
-        if layers and self.of_experts and self.layout.copies > self.layout.expert:
-            lines.append(f"{word} data edp {layers * self.of_experts * nbytes}")
+        if layers and self.expert_params and self.layout.copies > self.layout.expert:
+            lines.append(f"{word} data edp {layers * self.expert_params * nbytes}")
         return lines
 
     def _forward(self, first: bool, last: bool) -> str:
@@ -602,9 +602,9 @@ class _Step:
         return self._block("f", [*lines, *(self.kernels.loss() if last else [])])
 
     def _backward(self, first: bool, last: bool, ends: bool) -> str:
-        overlapped = ends and self._overlaps and self.kernels.later is None
+        overlapped = ends and self._overlaps and self.kernels.deferred is None
         layer = "backward_last" if overlapped else "backward"
-        loss, _ = self.kernels.divided(self.kernels.loss_back)
+        loss, _ = self.kernels.split_deferred(self.kernels.loss_back)
         lines = [*(loss if last else []), f"do {layer} {self.layers}"]
         return self._block("b", [*lines, *(self.kernels.embedding_back() if first else [])])
 
@@ -617,7 +617,7 @@ class _Step:
     def _weights(self, last: bool, ends: bool) -> str:
         """Compute the weight gradients that a backward pass has deferred."""
         layer = "weights_last" if ends and self._overlaps else "weights"
-        _, loss = self.kernels.divided(self.kernels.loss_back)
+        _, loss = self.kernels.split_deferred(self.kernels.loss_back)
         return self._block("w", [*(loss if last else []), f"do {layer} {self.layers}"])
 
     def _message(self, word: str, forward: bool, wait: bool, start: bool = True) -> Lines:
@@ -656,7 +656,7 @@ class _Step:
         """Receive without blocking the host thread."""
         return [*self._message("receive", forward, True, start), *self._whole()]
 
-    def _on_the_side(
+    def _async_pass(
         self, name: str, work: str, first: bool, last: bool, *, start: bool = False
     ) -> str:
         """Return the block of a forward (``warm``) or backward pass with asynchronous messages."""
@@ -708,8 +708,8 @@ class _Step:
         stages, so that all stages store as much as the first. Messages are asynchronous.
         """
         layout, n = self.layout, self.layout.micro_batches
-        f = self._on_the_side("warm", self._forward(first, last), first, last, start=True)
-        b = self._on_the_side("cool", self._backward(first, last, False), first, last, start=True)
+        f = self._async_pass("warm", self._forward(first, last), first, last, start=True)
+        b = self._async_pass("cool", self._backward(first, last, False), first, last, start=True)
         weights = [self._weights(last, k == n - 1) for k in (0, n - 1)]
         ahead = min(layout.pipeline - 1 - stage, n)
         done = 0
@@ -734,14 +734,14 @@ class _Step:
         def forward(k: int) -> str:
             chunk = k % (p * v) // p
             first, last = stage == 0 and chunk == 0, stage == p - 1 and chunk == v - 1
-            return self._on_the_side("warm", self._forward(first, last), first, last)
+            return self._async_pass("warm", self._forward(first, last), first, last)
 
         def backward(k: int) -> str:
             chunk = v - 1 - k % (p * v) // p
             first, last = stage == 0 and chunk == 0, stage == p - 1 and chunk == v - 1
             # Each chunk reduces its gradients in its last backward pass.
             ends = k >= total - p * v and k % p == p - 1
-            return self._on_the_side("cool", self._backward(first, last, ends), first, last)
+            return self._async_pass("cool", self._backward(first, last, ends), first, last)
 
         yield from map(forward, range(ahead))
         for k in range(total - ahead):
@@ -785,17 +785,17 @@ class _Step:
         if d > 1:
             overlapped = layout.overlap_gradients or layout.zero >= 2
             reduced = self._reduced(0 if overlapped else layers, grad, table)
-            lines += _beside("data", "g", "r", *reduced)
+            lines += _run_on_stream("data", "g", "r", *reduced)
         if layout.pipeline > 1 and table:
-            lines += _beside("ends", "e", "o", f"all_reduce ends ends {table * grad}")
-        shared, of_experts = layers * self.shared + table, layers * self.of_experts
-        own = shared + of_experts
+            lines += _run_on_stream("ends", "e", "o", f"all_reduce ends ends {table * grad}")
+        shared, experts = layers * self.shared_params + table, layers * self.expert_params
+        own = shared + experts
         if layout.zero:
-            own = shared // d + of_experts * layout.expert // d
+            own = shared // d + experts * layout.expert // d
         # Norm; fp16 gradients to fp32; Adam on fp32 parameters, mean and variance.
         moved = grad + 30 + (0 if layout.fp32_gradients else 6)
         lines.append(f"memory main {own * moved}")
         if layout.zero and d > 1 and layout.zero < 3:
-            gathered = self._of_copies("all_gather", layers, 2, table)
-            lines += _beside("data", "z", "y", *gathered)
+            gathered = self._data_parallel_collectives("all_gather", layers, 2, table)
+            lines += _run_on_stream("data", "z", "y", *gathered)
         return lines

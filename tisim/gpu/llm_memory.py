@@ -27,10 +27,10 @@ def peak_memory(model: Model, layout: Layout) -> dict[str, float]:
     t, p, d = layout.tensor, layout.pipeline, layout.copies
     table = model.vocab * model.hidden / t
     experts = model.experts * model.expert_parameters
-    of_experts = model.layers * experts / (p * t * layout.expert)
+    expert_params = model.layers * experts / (p * t * layout.expert)
     shared = model.layers * (model.layer_parameters - experts) / (p * t) + table
-    parameters = shared + of_experts
-    divided = shared / d + of_experts * layout.expert / d
+    parameters = shared + expert_params
+    divided = shared / d + expert_params * layout.expert / d
     tokens = layout.micro_batch * model.sequence / layout.context
     whole = t if layout.sequence_parallel else 1
     scores = layout.micro_batch * model.heads * model.sequence**2 / t

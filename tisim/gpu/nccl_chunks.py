@@ -89,17 +89,17 @@ def _fixed(group: Communicator, call: Collective) -> float:
 def _seconds(platform: Platform, group: Communicator, call: Collective, scale: float) -> float:
     width = 1
     if call.algorithm == "ring":
-        platform = _as_rings_use(platform, group)
-        programs = _along_rings(group, call, scale)
+        platform = _platform_for_rings(platform, group)
+        programs = _ring_programs(group, call, scale)
     elif call.algorithm == "p2p":
-        programs = _exchanges(group, call)
+        programs = _exchange_programs(group, call)
     else:
         width, programs = (
-            _along_trees(group, call) if call.algorithm == "tree" else _over_switches(group, call)
+            _tree_relays(group, call) if call.algorithm == "tree" else _switch_relays(group, call)
         )
     width *= call.channels
     hosts = [platform.hosts[rank].name for rank in group.ranks for _ in range(width)]
-    links = _as_nccl_uses(platform, group, _speeds(group, call), scale)
+    links = _platform_for_nccl(platform, group, _speeds(group, call), scale)
     return _fixed(group, call) + _replayed(links, hosts, programs)
 
 
@@ -120,7 +120,7 @@ def message_time(
     programs
         Lines of a trace, each piece with its number of repetitions.
     """
-    links = _as_nccl_uses(platform, group, _of_rings(group, "Simple"), 1.0)
+    links = _platform_for_nccl(platform, group, _ring_speeds(group, "Simple"), 1.0)
     return _replayed(links, hosts, programs)
 
 
@@ -145,12 +145,12 @@ def _chains(group: Communicator, channel: int) -> list[list[int]]:
         first = channel % group.rings % len(members)
         gpus = [*members[first:], *members[:first]]
         if machine.cables and len(gpus) > 1:
-            gpus = _along_cables(group, members, channel)
+            gpus = _ring_order(group, members, channel)
         chains.append([node * machine.gpus + gpu for gpu in gpus])
     return chains
 
 
-def _along_cables(group: Communicator, members: Sequence[int], channel: int) -> list[int]:
+def _ring_order(group: Communicator, members: Sequence[int], channel: int) -> list[int]:
     """Return the GPUs of a node in ring order; the ring enters and leaves by one interface."""
     machine = group.machine
     rings = find_rings(machine.cables, members)
@@ -167,7 +167,7 @@ def _along_cables(group: Communicator, members: Sequence[int], channel: int) -> 
     return list(rings[0])
 
 
-def _along_rings(group: Communicator, call: Collective, scale: float) -> list[Iterator[_Lines]]:
+def _ring_programs(group: Communicator, call: Collective, scale: float) -> list[Iterator[_Lines]]:
     """Return the programs of channels that pass chunks on, rank by rank."""
     channels = call.channels
     place = {rank: index * channels for index, rank in enumerate(group.ranks)}
@@ -186,13 +186,13 @@ def _along_rings(group: Communicator, call: Collective, scale: float) -> list[It
                 way = (ends[0] if index else -1, ends[1] if index < len(order) - 1 else -1)
                 node = rank // group.machine.gpus
                 near = (before // group.machine.gpus == node, after // group.machine.gpus == node)
-                programs[number] = _link_of_chain(number, way, near, group, call)
+                programs[number] = _chain_program(number, way, near, group, call)
             else:
-                programs[number] = _program(number, ends, group, call, scale)
+                programs[number] = _ring_program(number, ends, group, call, scale)
     return [programs[number] for number in sorted(programs)]
 
 
-def _program(
+def _ring_program(
     number: int, ends: tuple[int, int], group: Communicator, call: Collective, scale: float
 ) -> Iterator[_Lines]:
     """Yield one channel of a rank of a ring in which all ranks send."""
@@ -208,7 +208,7 @@ def _program(
     yield f"{number} finalize\n", 1
 
 
-def _link_of_chain(
+def _chain_program(
     number: int,
     way: tuple[int, int],
     near: tuple[bool, bool],
@@ -236,7 +236,7 @@ def _link_of_chain(
     yield f"{number} finalize\n", 1
 
 
-def _exchanges(group: Communicator, call: Collective) -> list[Iterator[_Lines]]:
+def _exchange_programs(group: Communicator, call: Collective) -> list[Iterator[_Lines]]:
     """Return the programs of channels that send to and receive from other ranks concurrently."""
     ranks, channels = group.size, call.channels
     distances = range(1, 2) if call.operation == "sendrecv" else range(1, ranks)
@@ -271,7 +271,7 @@ def _parts(size: float, most: int) -> list[tuple[int, int]]:
 _Edge = tuple[int, int, float]
 
 
-def _along_trees(group: Communicator, call: Collective) -> tuple[int, list[Iterator[_Lines]]]:
+def _tree_relays(group: Communicator, call: Collective) -> tuple[int, list[Iterator[_Lines]]]:
     """Return relays along trees: for each channel of each GPU, one up and one down.
 
     GPUs of a node form a chain, whose head sends to the parent. The head also receives from the
@@ -302,7 +302,7 @@ def _along_trees(group: Communicator, call: Collective) -> tuple[int, list[Itera
     return 2, _relays(edges, 2 * call.channels * group.size, parts)
 
 
-def _over_switches(group: Communicator, call: Collective) -> tuple[int, list[Iterator[_Lines]]]:
+def _switch_relays(group: Communicator, call: Collective) -> tuple[int, list[Iterator[_Lines]]]:
     """Return relays where switches reduce and copy, or each step goes twice as far (PAT).
 
     Data that a switch takes from one GPU and gives to another is a message to the next GPU, in the
@@ -390,7 +390,7 @@ class _Speeds:
     far_hop: float
 
 
-def _of_rings(group: Communicator, protocol: str) -> _Speeds:
+def _ring_speeds(group: Communicator, protocol: str) -> _Speeds:
     machine, primitive = group.machine, group.primitive(protocol)
     reached = machine.nvlink_rate
     if not machine.pcie:
@@ -408,7 +408,7 @@ def _of_rings(group: Communicator, protocol: str) -> _Speeds:
 
 def _speeds(group: Communicator, call: Collective) -> _Speeds:
     if call.algorithm in ("ring", "p2p"):
-        speeds, gpu = _of_rings(group, call.protocol), group.machine.gpu
+        speeds, gpu = _ring_speeds(group, call.protocol), group.machine.gpu
         if group.machine.cables and call.algorithm == "ring":
             # The channels of a ring alternate on its NVLink.
             moved = (
@@ -430,7 +430,7 @@ def _speeds(group: Communicator, call: Collective) -> _Speeds:
     return _Speeds(inside, interface, channel, math.inf, hop, far)
 
 
-def _as_nccl_uses(
+def _platform_for_nccl(
     platform: Platform, group: Communicator, speeds: _Speeds, scale: float
 ) -> Platform:
     """Return the platform with the bandwidths that NCCL achieves, and the latencies of hops.
@@ -462,7 +462,7 @@ def _as_nccl_uses(
     return platform
 
 
-def _as_rings_use(platform: Platform, group: Communicator) -> Platform:
+def _platform_for_rings(platform: Platform, group: Communicator) -> Platform:
     """Return the platform with one NVLink of a cable for each ring that uses it."""
     machine = group.machine
     if not machine.cables:
