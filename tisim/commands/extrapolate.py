@@ -263,7 +263,7 @@ def _write_all_ranks(path: str, parallelism: str, output: str) -> None:
     write_graph(output, made.text)
     click.echo(
         f"{output}: {grid.ranks:,} ranks of {recording.kernels:,} nodes, of which "
-        f"{recording.collectives:,} communicate, {recording.kept:,} of them as recorded"
+        f"{recording.collectives:,} communicate, {recording.kept_times:,} of them as recorded"
     )
     for sentence in assumed:
         click.echo(f"assumed: {sentence}")

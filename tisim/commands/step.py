@@ -205,9 +205,9 @@ def _print(
         span = f"{recording.seconds:.6g} s, " if recording.seconds else ""
         click.echo(
             f"recorded: {span}{recording.kernels:,} nodes, of which {recording.collectives:,} "
-            f"communicate, {recording.kept:,} of them as recorded"
+            f"communicate, {recording.kept_times:,} of them as recorded"
         )
-        for what, count in recording.lost.items():
+        for what, count in recording.omissions.items():
             click.echo(f"not in the graph: {count:,} {what}")
     if interval is not None:
         low, high = interval.seconds(result.seconds)

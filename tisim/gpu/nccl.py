@@ -548,8 +548,8 @@ class Communicator:
         return byte_time if self.machine.pcie else 1 / primitive.rate
 
     def _used_channels(self, size: float, protocol: str, algorithm: str = "ring") -> int:
-        of_ranks = protocol == "LL" and algorithm == "ring"
-        least = _BYTES_PER_CHANNEL[protocol] * (self.size if of_ranks else 1)
+        per_rank = protocol == "LL" and algorithm == "ring"
+        least = _BYTES_PER_CHANNEL[protocol] * (self.size if per_rank else 1)
         return max(1, min(self.channels, int(size // least)))
 
     def least_chunk(self, protocol: str, channels: int) -> float:

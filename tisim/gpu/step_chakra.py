@@ -107,8 +107,8 @@ def read_chakra(
         span,
         count,
         sum(writer.communications for writer in writers),
-        sum(writer.kept for writer in writers),
-        sum((writer.lost for writer in writers), Counter()),
+        sum(writer.kept_times for writer in writers),
+        sum((writer.omissions for writer in writers), Counter()),
     )
 
 
@@ -319,8 +319,8 @@ class _Writer:
         self.file, self.rank, self.world = file, rank, world
         self.groups, self.communicates = groups, communicates
         self.shapes: dict[str, tuple[int, int]] = {}
-        self.communications = self.kept = 0
-        self.lost: Counter[str] = Counter()
+        self.communications = self.kept_times = 0
+        self.omissions: Counter[str] = Counter()
         self._lines: list[str] = []
         self._tails: dict[str, int] = {}  # by stream: its last node
         self._chains: set[str] = set()
@@ -378,7 +378,7 @@ class _Writer:
         for place, node in enumerate(nodes):
             wanted = set(node.needs)
             there = sorted(places[need] for need in wanted if need in places)
-            self.lost["dependencies on nodes that are not there"] += len(wanted) - len(there)
+            self.omissions["dependencies on nodes that are not there"] += len(wanted) - len(there)
             node.needs = array("I", there)
             missing[place] = len(there)
             for need in there:
@@ -457,10 +457,10 @@ class _Writer:
                     return [f"{word} {stream} {self._offset(node)} {size} {tag}"]
                 if (line := self._collective(node, stream, size)) is not None:
                     return [line]
-            self.kept += 1
+            self.kept_times += 1
             return [f"delay {stream} {seconds:.9g}"]
         if node.kind in (_LOAD, _STORE) and not node.duration:
-            self.lost["accesses of remote memory, taken as accesses of the GPU's"] += 1
+            self.omissions["accesses of remote memory, taken as accesses of the GPU's"] += 1
             return [f"memory {stream} {node.integer('tensor_size')}"]
         if node.integer("is_cpu_op"):
             return [f"delay {stream} {seconds:.9g}"]
@@ -468,7 +468,7 @@ class _Writer:
             sizes = f"{node.integer('num_ops')} {node.integer('tensor_size')}"
             return [f"flops {stream} {sizes}"]
         if node.kind == _COMPUTE:
-            self.lost["computations without a duration, taken as 0 s"] += not node.duration
+            self.omissions["computations without a duration, taken as 0 s"] += not node.duration
             return [f"seconds {stream} {seconds:.9g}"]
         return []
 
@@ -480,7 +480,7 @@ class _Writer:
         shape = shape_of(members, self.world)
         if kind not in _WORDS or shape is None:
             if len(members) > 1:
-                self.lost["collectives of other kinds or irregular groups, as recorded"] += 1
+                self.omissions["collectives of other kinds or irregular groups, as recorded"] += 1
             return None
         count, step = shape
         same = sorted(n for n, m in self.groups.items() if m == members) or [name]

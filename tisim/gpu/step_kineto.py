@@ -104,7 +104,7 @@ def read_rank(path: str | Path, *, several: bool = False) -> RecordedRank:
     sent: dict[object, list[tuple[float, float, Call]]] = {}  # messages by thread: begin, end
     waits: list[tuple[float, float]] = []
     found: list[_Found] = []
-    lost: Counter[str] = Counter()
+    omissions: Counter[str] = Counter()
     groups: dict[str, tuple[int, ...]] = {}
     world = 0
     rank = None
@@ -131,7 +131,7 @@ def read_rank(path: str | Path, *, several: bool = False) -> RecordedRank:
                     line=reader.line,
                 )
             if category not in _ON_GPU + _CALLS:
-                lost[f"events of category {category}"] += 1
+                omissions[f"events of category {category}"] += 1
             if category in _CALLS:
                 calls[args.get("correlation")] = begin, value.get("tid")
                 if value.get("name") in _WAITS:
@@ -158,7 +158,7 @@ def read_rank(path: str | Path, *, several: bool = False) -> RecordedRank:
         of_kernel: dict[int, list[Call]] = {}
         for stream, begin, end, correlation, title, own_calls in found:
             launch = min(begin, calls[correlation][0]) if correlation in calls else begin
-            lost["kernels whose launch was not recorded"] += correlation not in calls
+            omissions["kernels whose launch was not recorded"] += correlation not in calls
             if own_calls:
                 of_kernel[len(kernels)] = [_with_members(call, groups) for call in own_calls]
             kernels.append(Launched(stream, begin, end, launch, "nccl" in title.lower()))
@@ -177,7 +177,7 @@ def read_rank(path: str | Path, *, several: bool = False) -> RecordedRank:
             )
         rank = int(named[-1])
     program = Program(kernels, waits)
-    return RecordedRank(path, rank or 0, world, program, kernels, of_kernel, +lost)
+    return RecordedRank(path, rank or 0, world, program, kernels, of_kernel, +omissions)
 
 
 def _groups_of(config: object) -> dict[str, tuple[int, ...]]:

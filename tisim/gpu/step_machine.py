@@ -98,7 +98,7 @@ class StepMachine:
     kernel: float = 3e-6
     launch: float = 1e-5
 
-    def of_ranks(self, ranks: int) -> StepMachine:
+    def with_ranks(self, ranks: int) -> StepMachine:
         """Return the machine with as many nodes as `ranks` ranks need."""
         return replace(self, hardware=replace(self.hardware, nodes=-(-ranks // self.hardware.gpus)))
 

@@ -35,11 +35,11 @@ def is_nsys(path: str | Path) -> bool:
 
 def read_nsys(path: str | Path) -> Recording:
     """Read an export. Raises `InputError` if it is not one, or has no kernels."""
-    lost: Counter[str] = Counter()
+    omissions: Counter[str] = Counter()
     try:
         base = sqlite3.connect(f"file:{Path(path).resolve()}?mode=ro", uri=True)
         try:
-            kernels, waits = _launched(base, lost)
+            kernels, waits = _launched(base, omissions)
             programs = [Program(kernels[gpu], waits.get(gpu[0], [])) for gpu in sorted(kernels)]
         finally:
             base.close()
@@ -57,7 +57,7 @@ def read_nsys(path: str | Path) -> Recording:
         len(everything),
         communicate,
         communicate,
-        +lost,
+        +omissions,
     )
 
 
@@ -65,7 +65,7 @@ _Kernels = dict[tuple[int, int], list[Launched]]  # by process and device
 _Waits = dict[int, list[tuple[float, float]]]  # by process
 
 
-def _launched(base: sqlite3.Connection, lost: Counter[str]) -> tuple[_Kernels, _Waits]:
+def _launched(base: sqlite3.Connection, omissions: Counter[str]) -> tuple[_Kernels, _Waits]:
     tables = {name for (name,) in base.execute("SELECT name FROM sqlite_master")}
     names: dict[int, str] = dict(base.execute("SELECT id, value FROM StringIds"))
     waits: _Waits = {}
@@ -94,7 +94,7 @@ def _launched(base: sqlite3.Connection, lost: Counter[str]) -> tuple[_Kernels, _
         )
         for start, end, process, device, stream, called, name in rows:
             begin = start * 1e-3
-            lost["kernels whose launch was not recorded"] += called is None
+            omissions["kernels whose launch was not recorded"] += called is None
             kernels.setdefault((process & _PROCESS, device), []).append(
                 Launched(
                     sys.intern(f"s{stream}"),
@@ -105,5 +105,6 @@ def _launched(base: sqlite3.Connection, lost: Counter[str]) -> tuple[_Kernels, _
                 )
             )
     if "NVTX_EVENTS" in tables:
-        lost["ranges of NVTX"] += base.execute("SELECT count(*) FROM NVTX_EVENTS").fetchone()[0]
+        (ranges,) = base.execute("SELECT count(*) FROM NVTX_EVENTS").fetchone()
+        omissions["ranges of NVTX"] += ranges
     return kernels, waits

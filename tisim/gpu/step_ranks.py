@@ -62,7 +62,7 @@ class RecordedRank:
     program: Program
     kernels: Sequence[Launched]
     calls: Mapping[int, Sequence[Call]]  # by number of the kernel
-    lost: Counter[str]
+    omissions: Counter[str]
 
 
 # Name of a communicator; or word, offset and tag of a message.
@@ -101,7 +101,7 @@ def joined(
         contexts = job.contexts
     starts = job.starts()
     kept = 0
-    lost = sum((rank.lost for rank in ranks), Counter())
+    omissions = sum((rank.omissions for rank in ranks), Counter())
     bodies: dict[str, int] = {}
     body_of: dict[object, int] = {}
     for number, context in enumerate(contexts):
@@ -110,7 +110,7 @@ def joined(
             found = _set_lines(by_number[own], job, dict(context), model=model, free=messages)
             if number == own:
                 kept += found[0]
-                lost[_NOT_MET] += found[1] if model else 0
+                omissions[_NOT_MET] += found[1] if model else 0
             body = "\n".join(by_number[own].program.lines(starts[own]))
             body_of[own, context] = bodies.setdefault(body, len(bodies))
     runs = list(ranges([body_of[what] for what in zip(job.recorded, contexts, strict=True)]))
@@ -121,7 +121,7 @@ def joined(
         (f"{first}-{last}", [f"do b{number}" if often[number] > 1 else texts[number]])
         for first, last, number in runs
     )
-    lost[_COPIED] += world - len(ranks) if len(ranks) > 1 else 0
+    omissions[_COPIED] += world - len(ranks) if len(ranks) > 1 else 0
     return Recording(
         file,
         graph_text(world, programs, job.shapes, blocks=blocks),
@@ -129,7 +129,7 @@ def joined(
         sum(len(rank.kernels) for rank in ranks),
         sum(kernel.communicates for rank in ranks for kernel in rank.kernels),
         kept,
-        +lost,
+        +omissions,
     )
 
 

@@ -27,10 +27,10 @@ class Recording:
         The input, and the graph, also as a graph file.
     seconds
         From the first launch or kernel to the end of the last kernel; 0 if no dates were recorded.
-    kernels, collectives, kept
+    kernels, collectives, kept_times
         Number of kernels and copies, of those that communicate, and of those that kept their times
         because sizes or groups are not recorded.
-    lost
+    omissions
         Content that the graph lacks, with its number of occurrences.
     """
 
@@ -39,8 +39,8 @@ class Recording:
     seconds: float
     kernels: int
     collectives: int
-    kept: int
-    lost: Counter[str]
+    kept_times: int
+    omissions: Counter[str]
     graph: Graph = field(init=False)
 
     def __post_init__(self) -> None:

@@ -105,7 +105,7 @@ def run_step(
         raise InputError(
             "rank 0 has no program; blocks alone are for 'tisim replay --graph'", file=graph.file
         )
-    machine = machine.of_ranks(graph.ranks)
+    machine = machine.with_ranks(graph.ranks)
     calls, nodes = calls_of(graph), nodes_and_links(machine.hardware)
     if merge:
         traffic, lane_of, loads = equal_ranks_and_loads(calls, nodes)

@@ -44,13 +44,13 @@ def read_simai(path: str | Path, *, ranks: int | None = None) -> Recording:
     rows = read_text(path, "this table of layers").splitlines()
     table = _Table(str(path), rows, ranks)
     text = table.text()
-    return Recording(path, text, 0.0, table.computations, table.collectives, 0, table.lost)
+    return Recording(path, text, 0.0, table.computations, table.collectives, 0, table.omissions)
 
 
 class _Table:
     def __init__(self, file: str, rows: list[str], ranks: int | None) -> None:
         self.file, self.rows = file, rows
-        self.lost: Counter[str] = Counter()
+        self.omissions: Counter[str] = Counter()
         self.computations = self.collectives = 0
         head = rows[0].split() if rows else []
         sizes = {
@@ -83,9 +83,9 @@ class _Table:
             "dpep": (copies // experts, tensor * experts),
         }
         if self.stages > 1:
-            self.lost["pipeline: its bubble and messages, which the table does not have"] += 1
+            self.omissions["pipeline: its bubble and messages, which the table does not have"] += 1
         if sizes.get("checkpoints", 0):
-            self.lost["layers that are computed anew backwards"] += sizes["checkpoints"]
+            self.omissions["layers that are computed anew backwards"] += sizes["checkpoints"]
 
     def fail(self, message: str, line: int) -> InputError:
         return InputError(message, file=self.file, line=line)

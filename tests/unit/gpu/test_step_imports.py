@@ -74,8 +74,8 @@ def test_streams_launches_waits_and_devices(tmp_path: Path, tisim: CommandLine) 
     recording = read_nsys(path)
     assert recording.graph.ranks == 2
     assert recording.seconds == pytest.approx(650e-6)
-    assert (recording.kernels, recording.collectives, recording.kept) == (5, 1, 1)
-    assert recording.lost == {"kernels whose launch was not recorded": 1}
+    assert (recording.kernels, recording.collectives, recording.kept_times) == (5, 1, 1)
+    assert recording.omissions == {"kernels whose launch was not recorded": 1}
     result = run_step(recording.graph, A100, logs=True)
     starts = [round(span.start * 1e6, 3) for span in result.spans if span.lane == 0]
     # As recorded, except for the microsecond between two kernels.
@@ -169,11 +169,11 @@ def test_collectives_of_all_ranks_are_those_of_the_machine(tmp_path: Path) -> No
     kernel = event("kernel", "ncclKernel_AllReduce", 0, 1e6, stream=7, correlation=1, **call)
     path = tmp_path / "r.json.gz"
     recording = recorded(path, kernel, world=8)
-    assert (recording.collectives, recording.kept) == (1, 0)
-    expected = A100.of_ranks(8).communication("all_reduce", 4 << 20, tuple(range(8))).seconds
+    assert (recording.collectives, recording.kept_times) == (1, 0)
+    expected = A100.with_ranks(8).communication("all_reduce", 4 << 20, tuple(range(8))).seconds
     assert run_step(recording.graph, A100).seconds == pytest.approx(expected)
     kept = recorded(path, kernel, world=8, model=False)
-    assert (kept.collectives, kept.kept) == (1, 1)
+    assert (kept.collectives, kept.kept_times) == (1, 1)
     assert run_step(kept.graph, A100).seconds == pytest.approx(1.0)
 
 
@@ -201,11 +201,11 @@ def test_messages_of_a_batch_are_those_recorded_before_its_launch(tmp_path: Path
     content = {"traceEvents": events, "distributedInfo": {"world_size": 3, "rank": 1}}
     path = tmp_path / "r.json"
     path.write_text(json.dumps(content))
-    assert read_kineto(path).kept == 2
+    assert read_kineto(path).kept_times == 2
     not_met = "meetings with calls that other ranks have not recorded; those here keep their times"
-    assert read_kineto(path).lost == {"events of category cpu_op": 4, not_met: 2}
+    assert read_kineto(path).omissions == {"events of category cpu_op": 4, not_met: 2}
     recording = read_kineto(path, messages=True)
-    assert recording.kept == 0
+    assert recording.kept_times == 0
     group = "group s9\nsend s9 1 2000\nsend s9 1 6000\nreceive s9 -1 6000\nend\n"
     assert f"group s9\nreceive s9 -1 2000\nend\nhost 0.000128\n{group}" in recording.text
     made, _ = extrapolated(recording, read_parallelism("tp=1,dp=1,pp=3"))
@@ -290,8 +290,8 @@ def test_nodes_wait_for_what_they_need_and_for_their_stream_only(tmp_path: Path)
         node(5, COMPUTE, 12),
     )
     recording = read_chakra(path)
-    assert recording.lost == {"dependencies on nodes that are not there": 1}
-    assert (recording.kernels, recording.collectives, recording.kept) == (6, 1, 1)
+    assert recording.omissions == {"dependencies on nodes that are not there": 1}
+    assert (recording.kernels, recording.collectives, recording.kept_times) == (6, 1, 1)
     spans = run_step(recording.graph, A100, logs=True).spans
     ends = sorted(round(span.end * 1e6, 6) for span in spans)
     assert ends == [10, 12, 20, 45, 50, 55]  # the collective does not occupy the GPU
@@ -308,14 +308,14 @@ def test_messages_are_buffered_and_meet_by_tag(tmp_path: Path) -> None:
         )
     recording = read_chakra(tmp_path / "m")
     assert recording.graph.ranks == 2
-    expected = A100.of_ranks(2).communication("send", 1 << 20, (0, 1)).seconds + 100e-6
+    expected = A100.with_ranks(2).communication("send", 1 << 20, (0, 1)).seconds + 100e-6
     assert run_step(recording.graph, A100).seconds == pytest.approx(expected)
 
 
 def test_a_file_stands_for_ranks_and_collectives_are_the_machines(tmp_path: Path) -> None:
     path = written(tmp_path / "c.et", node(0, COLLECTIVE, 7, comm_type=2, comm_size=1 << 20))
     recording = read_chakra(path, ranks=4)
-    expected = A100.of_ranks(4).communication("all_gather", 4 << 20, (0, 1, 2, 3)).seconds
+    expected = A100.with_ranks(4).communication("all_gather", 4 << 20, (0, 1, 2, 3)).seconds
     assert run_step(recording.graph, A100).seconds == pytest.approx(expected)
     kept = read_chakra(path, ranks=4, communicates=False)
     assert run_step(kept.graph, A100).seconds == pytest.approx(7e-6)
@@ -359,7 +359,7 @@ def test_public_samples(gpu_data: Path, tmp_path: Path, tisim: CommandLine) -> N
     examples = gpu_data / "chakra" / "examples"
     ring = examples / "system/custom_collectives/custom_ring_allreduce_8npus_1MB"
     result = run_step(read_chakra(ring / "custom_allreduce").graph, A100)
-    message = A100.of_ranks(8).communication("send", 1 << 17, (0, 1)).seconds
+    message = A100.with_ranks(8).communication("send", 1 << 17, (0, 1)).seconds
     assert result.seconds == pytest.approx(14 * message + 7 * 7e-6)
     gather = examples / "workload/microbenchmarks/all_gather/16npus_1MB/all_gather.0.et"
     assert read_chakra(gather).graph.ranks == 16
@@ -405,7 +405,7 @@ def test_a_step_forwards_and_backwards(tmp_path: Path, tisim: CommandLine) -> No
     recording = read_simai(path)
     assert recording.graph.ranks == 4
     assert (recording.kernels, recording.collectives) == (6, 3)
-    machine = A100.of_ranks(4)
+    machine = A100.with_ranks(4)
     reduce = machine.communication("all_reduce", size, (0, 1))
     scatter = machine.communication("reduce_scatter", size, (0, 2))
     result = run_step(recording.graph, A100, logs=True)
@@ -430,7 +430,7 @@ def test_groups_of_experts_and_what_is_left_out(tmp_path: Path) -> None:
     assert recording.graph.communicators == {
         "tp": (2, 1), "dp": (4, 2), "ep": (2, 2), "dpep": (2, 4)
     }  # fmt: skip
-    assert sum(recording.lost.values()) == 1
+    assert sum(recording.omissions.values()) == 1
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def beside(second: str) -> str:
 
 def all_reduce(machine: StepMachine = A100) -> tuple[float, float]:
     """Return the latency and the transfer time of two nodes alone."""
-    call = machine.of_ranks(16).communication("all_reduce", SIZE, tuple(range(16)))
+    call = machine.with_ranks(16).communication("all_reduce", SIZE, tuple(range(16)))
     # Interfaces are the only bottleneck.
     assert call.rate * call.between == pytest.approx(machine.between_rate)
     return call.latency, call.bytes / call.rate
@@ -67,7 +67,7 @@ def test_two_communicators_share_the_interfaces_of_two_nodes() -> None:
 
 def test_channels_of_a_message_have_the_share_of_channels() -> None:
     latency, transfer = all_reduce()
-    machine = A100.of_ranks(16)
+    machine = A100.with_ranks(16)
     call = machine.communication("all_reduce", SIZE, tuple(range(16)))
     sent = machine.communication("send", SIZE / 10, (0, 8))
     assert sent.between == 2
@@ -101,7 +101,7 @@ def test_channels_of_a_message_have_the_share_of_channels() -> None:
 
 def test_groups_of_a_node_share_its_interfaces_only_when_they_communicate() -> None:
     text = beside("seconds b 0").replace(f"all_reduce a one {SIZE}", f"all_reduce a far {SIZE}")
-    pair = NARROW.of_ranks(16).communication("all_reduce", SIZE, (0, 8))
+    pair = NARROW.with_ranks(16).communication("all_reduce", SIZE, (0, 8))
     # Two groups per interface.
     both = pair.latency + 2 * pair.bytes * pair.between / NARROW.between_rate
     assert both > pair.seconds
@@ -126,7 +126,7 @@ def test_directions_do_not_share() -> None:
               {back.replace("receive b 8", "send b -8").replace("send b 8", "receive b -8")}
             end"""
 
-    sent = A100.of_ranks(16).communication("send", SIZE, (0, 8))
+    sent = A100.with_ranks(16).communication("send", SIZE, (0, 8))
     one = executed(exchanged(f"receive b 8 {SIZE}"))
     assert one.seconds == pytest.approx(sent.seconds, rel=1e-9)
 
@@ -190,7 +190,7 @@ def test_parts_of_a_group_begin_together_and_it_ends_with_the_last() -> None:
         program 17-23
           host 0
         end"""
-    machine = A100.of_ranks(24)
+    machine = A100.with_ranks(24)
     call = machine.communication("send", SIZE, (0, 8))
     transfer = call.bytes / call.rate
     result = executed(text)
@@ -234,7 +234,7 @@ def everyone(line: str) -> str:
 
 def alone(word: str, nbytes: float, ranks: tuple[int, ...]) -> tuple[float, float]:
     """Return the latency and the transfer time of a call."""
-    call = tapered(1).of_ranks(64).communication(word, nbytes, ranks)
+    call = tapered(1).with_ranks(64).communication(word, nbytes, ranks)
     return call.latency, call.bytes / call.rate
 
 

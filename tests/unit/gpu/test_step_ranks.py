@@ -60,7 +60,7 @@ def recorded(
 
 
 def seconds(word: str, nbytes: int, ranks: int) -> float:
-    return A100.of_ranks(ranks).communication(word, nbytes, tuple(range(ranks))).seconds
+    return A100.with_ranks(ranks).communication(word, nbytes, tuple(range(ranks))).seconds
 
 
 def test_ranks_meet_and_wait_for_each_other(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_ranks_meet_and_wait_for_each_other(tmp_path: Path) -> None:
         ]
         recorded(job, rank, 4, work, begin=5e8)
     recording = read_kineto(job)
-    assert (recording.graph.ranks, recording.kept, recording.lost) == (4, 0, {})
+    assert (recording.graph.ranks, recording.kept_times, recording.omissions) == (4, 0, {})
     reduce, send = seconds("all_reduce", 4 * MEGA, 2), seconds("send", 4 * MEGA, 2)
     # Messages that end together imply that all ranks began together.
     alone = run_step(recording.graph, A100).seconds
@@ -106,8 +106,8 @@ def test_ranks_that_were_not_recorded_do_what_those_below_do(tmp_path: Path) -> 
     recorded(tmp_path, 0, 8, [call("allreduce", [0, 1, 2, 3], 50), message("send", 4, 9)])
     recorded(tmp_path, 4, 8, [message("recv", 0, 59), call("allreduce", [4, 5, 6, 7], 50)])
     recording = read_kineto(tmp_path)
-    assert recording.lost == {COPIED: 6}
-    assert recording.kept == 0
+    assert recording.omissions == {COPIED: 6}
+    assert recording.kept_times == 0
     assert [(first, last) for first, last, _ in recording.graph.programs] == [(0, 3), (4, 7)]
     assert recording.graph.communicators == {"g4x1": (4, 1)}
     expected = seconds("all_reduce", 4 * MEGA, 4) * 2 + seconds("send", 4 * MEGA, 2)
@@ -121,13 +121,13 @@ def test_what_does_not_meet_keeps_its_time(tmp_path: Path) -> None:
     recorded(tmp_path, 0, 2, [before, behind, gemm(5), message("send", 1, 9), behind])
     recorded(tmp_path, 1, 2, [before, before, message("recv", 0, 9, elements=5), behind])
     recording = read_kineto(tmp_path)
-    assert recording.kept == recording.lost[NOT_MET] == 6
+    assert recording.kept_times == recording.omissions[NOT_MET] == 6
     # With the numbers of calls in their group, only that one does not match.
     for rank, more in ((0, []), (1, [call("allreduce", both, 50, Seq=7)])):
         recorded(tmp_path, rank, 2, [
             call("allreduce", both, 50, Seq=3), *more, call("_allgather_base", both, 70, Seq=9)
         ])  # fmt: skip
-    assert read_kineto(tmp_path).lost[NOT_MET] == 1
+    assert read_kineto(tmp_path).omissions[NOT_MET] == 1
     run_step(read_kineto(tmp_path).graph, A100)
 
 
@@ -191,7 +191,7 @@ def test_a_directory_replays(tmp_path: Path, tisim: CommandLine) -> None:
 def test_the_samples_of_two_ranks_end_when_they_did(gpu_data: Path) -> None:
     files = [gpu_data / "kineto" / f"sampled_rank-{rank}.json.gz" for rank in (0, 1)]
     recording = read_kineto(files)
-    assert (recording.graph.ranks, recording.lost[COPIED]) == (128, 126)
+    assert (recording.graph.ranks, recording.omissions[COPIED]) == (128, 126)
     assert run_step(recording.graph, A100).seconds == pytest.approx(recording.seconds, rel=0.05)
 
 
@@ -214,7 +214,7 @@ def stage(*messages: Kernel) -> list[Kernel]:
 def test_one_rank_of_a_stage_between_makes_all(tmp_path: Path) -> None:
     path = recorded(tmp_path, 4, 12, stage(BEHIND[0], *AHEAD, BEHIND[1]))
     recording = read_kineto(path, messages=True)
-    assert recording.kept == 0
+    assert recording.kept_times == 0
     made, assumed = extrapolated(recording, read_parallelism("tp=2,dp=2,pp=3"))
     assert made.graph.communicators == {"g2x1": (2, 1), "g2x2": (2, 2), "g12x1": (12, 1)}
     words = [[n.word for n in nodes if n.word in ("send", "receive")]
