@@ -20,7 +20,7 @@ from tisim.errors import InputError, SimulationError
 from tisim.gpu.machines_platform import machine_of
 from tisim.gpu.step_graph import Node, read_graph
 from tisim.gpu.step_machine import STEP_MACHINES
-from tisim.gpu.step_run import Tables
+from tisim.gpu.step_run import CoreGraph
 from tisim.gpu.step_traffic import Traffic, calls_of, nodes_and_links
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class LaunchedGraph:
         # Any rank may launch any block.
         nodes = [Node("do", "", name, (1,), 0) for name in graph.blocks]
         self.graph: Graph = replace(graph, programs=[(0, graph.ranks - 1, nodes)])
-        self._tables: Tables | None = None
+        self._core_graph: CoreGraph | None = None
 
     @property
     def lanes(self) -> list[tuple[int, str]]:
@@ -70,8 +70,8 @@ class LaunchedGraph:
         """Return the activities of the streams of all ranks."""
         from tisim.gpu.step_run_file import state_rows
 
-        assert self._tables is not None
-        spans = [self._tables.span(row) for row in core.graph_spans().reshape(-1, 5)]
+        assert self._core_graph is not None
+        spans = [self._core_graph.span(row) for row in core.graph_spans().reshape(-1, 5)]
         of_lane: dict[tuple[int, str], list[Span]] = {lane: [] for lane in self.lanes}
         for span in spans:
             of_lane[span.lane, span.stream].append(span)
@@ -109,39 +109,39 @@ class LaunchedGraph:
                     "on the GPUs in their order, one on each"
                 )
         machine = replace(STEP_MACHINES[hardware.gpu.name], hardware=hardware)
-        self._tables = tables = Tables(graph, machine, np.arange(graph.ranks))
+        self._core_graph = core_graph = CoreGraph(graph, machine, np.arange(graph.ranks))
         traffic = Traffic(calls_of(graph), nodes_and_links(hardware))
-        tables.share_links(traffic, traffic.loads(tables.lane_of, merge=False))
-        tables.lane_blocks = [-1] * graph.ranks
-        rows, shares = tables.call_rows(beside_others=True)
-        places = _places(tables, traffic, platform)
-        reached, tables.links = tables.links, list(settings.routes.link_bandwidth)
+        core_graph.share_links(traffic, traffic.loads(core_graph.lane_of, merge=False))
+        core_graph.lane_blocks = [-1] * graph.ranks
+        rows, shares = core_graph.call_rows(has_other_traffic=True)
+        places = _places(core_graph, traffic, platform)
+        reached, core_graph.links = core_graph.links, list(settings.routes.link_bandwidth)
         # Meetings achieve only a fraction of a link's bandwidth.
         shares = [
             [
-                (places[link], channels * tables.links[places[link]] / reached[link])
+                (places[link], channels * core_graph.links[places[link]] / reached[link])
                 for link, channels in uses
             ]
             for uses in shares
         ]
-        sources, destinations = zip(*map(self._like, tables.meetings), strict=True) or ((), ())
-        programs = tables.core_programs(rows, shares)
+        sources, destinations = zip(*map(self._like, core_graph.meetings), strict=True) or ((), ())
+        programs = core_graph.core_programs(rows, shares)
         while not driver.core.add_gpus(programs, list(sources), list(destinations), logs):
             driver.add_route(*driver.core.missing_route())
 
     def _like(self, key: tuple[str | int, ...]) -> tuple[int, int]:
         """Return two members of a meeting, on different nodes if possible."""
-        assert self._tables is not None
+        assert self._core_graph is not None
         first = 1 if isinstance(key[0], str) else len(key) - 2
         ranks = [int(rank) for rank in key[first:]]
-        gpus = self._tables.machine.hardware.gpus
+        gpus = self._core_graph.machine.hardware.gpus
         other = next((r for r in ranks if r // gpus != ranks[0] // gpus), ranks[-1])
         return ranks[0], other
 
     def launch(self, core: Simulation) -> None:
         """Launch the block that a rank requests."""
-        tables = self._tables
-        assert tables is not None
+        core_graph = self._core_graph
+        assert core_graph is not None
         needed = core.needed_action()
         state = core.rank_state(needed.rank)
         words = needed.words[1:]
@@ -152,7 +152,7 @@ class LaunchedGraph:
                 file=state.file,
                 line=state.line,
             )
-        numbers = tables.block_numbers[state.rank]
+        numbers = core_graph.block_numbers[state.rank]
         if words[0] not in numbers:
             raise InputError(
                 f"{self.graph.file} has no block {words[0]!r}", file=state.file, line=state.line
@@ -161,24 +161,24 @@ class LaunchedGraph:
 
     def check(self, core: Simulation) -> None:
         """Raise an error if communication does not match, or an activity never ended."""
-        if self._tables is None:
+        if self._core_graph is None:
             return
         if wrong := core.graph_mismatch():
-            raise self._tables.mismatch(wrong[0], wrong[1])
+            raise self._core_graph.mismatch(wrong[0], wrong[1])
         if standing := core.graph_standing():
-            raise SimulationError(self._tables.deadlock(core.now, standing))
+            raise SimulationError(self._core_graph.deadlock(core.now, standing))
 
 
-def _places(tables: Tables, traffic: Traffic, platform: Platform) -> dict[int, int]:
+def _places(core_graph: CoreGraph, traffic: Traffic, platform: Platform) -> dict[int, int]:
     """Map each link that meetings load to the link of the platform."""
-    machine = tables.machine.hardware
+    machine = core_graph.machine.hardware
     numbers = {link.name: link.index for link in platform.links}
     places: dict[int, int] = {}
-    for lane in range(2 * tables.graph.ranks):
+    for lane in range(2 * core_graph.graph.ranks):
         node, gpu = divmod(lane // 2, machine.gpus)
         inside = "pcie" if machine.pcie else "nvlink"
         places[lane] = numbers[f"node-{node}-{inside}-{gpu}_{_WAYS[lane % 2]}"]
-    for number, link in tables.link_numbers.items():
+    for number, link in core_graph.link_numbers.items():
         if traffic.is_uplink(number):
             way, leaf = divmod(number - 2 * traffic.interfaces, traffic.uplinks)
             places[link] = numbers[f"leaf-{leaf}-up_{_WAYS[way]}"]

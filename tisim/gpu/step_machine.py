@@ -37,7 +37,7 @@ _PATTERNS = {
 
 
 @dataclass(frozen=True)
-class Meeting:
+class CommunicationPhase:
     """A phase of communication: a latency, followed by channels that move bytes in lockstep.
 
     Attributes
@@ -191,13 +191,13 @@ class StepMachine:
         interfaces = hardware.switch_nodes * hardware.nics
         return interfaces * self.between_rate / hardware.oversubscription
 
-    def communication(self, word: str, nbytes: float, ranks: tuple[int, ...]) -> Meeting:
+    def communication(self, word: str, nbytes: float, ranks: tuple[int, ...]) -> CommunicationPhase:
         """Return a collective among some ranks, or a message between two, without other traffic.
 
         `nbytes` is the largest buffer of a rank.
         """
         if len(ranks) < 2 or nbytes == 0:
-            return Meeting(0.0)
+            return CommunicationPhase(0.0)
         group = Communicator(self.hardware, ranks)
         call = group.collective(_OPERATIONS.get(word, word), nbytes)
         channels = _MESSAGE_CHANNELS if word in ("send", "shift") else call.channels
@@ -207,7 +207,7 @@ class StepMachine:
         carried = between * group.rails if group.nodes > 1 else within
         if call.algorithm == "p2p":
             carried /= group.min_local_ranks
-        return Meeting(
+        return CommunicationPhase(
             call.latency,
             carried * nbytes / channels,
             carried * call.rate / channels,

@@ -71,8 +71,8 @@ _Key = str | tuple[str, int, int]
 _Place = tuple[int, int]
 # Members of a call: its communicator and the recorded ranks that represent them, or the two ends of
 # a message and its tag. None: no other members.
-_Meeting = tuple[str, frozenset[int]] | tuple[int, int, int] | None
-_Context = tuple[tuple[_Key, _Meeting], ...]
+_Peers = tuple[str, frozenset[int]] | tuple[int, int, int] | None
+_Context = tuple[tuple[_Key, _Peers], ...]
 
 
 def joined(
@@ -97,7 +97,7 @@ def joined(
     if messages:
         contexts: list[_Context] = [tuple((key, None) for key in job.keys[ranks[0].rank])] * world
     else:
-        job.settle()
+        job.match_calls()
         contexts = job.contexts
     starts = job.starts()
     kept = 0
@@ -177,7 +177,7 @@ class _Job:
         self.keys: dict[int, dict[_Key, dict[_Place, Call]]] = {}
         for number, rank in ranks.items():
             self._find_places(number, rank)
-        self._agreed: dict[_Meeting, dict[_Place, int]] = {}  # bytes
+        self._agreed: dict[_Peers, dict[_Place, int]] = {}  # bytes
         self.contexts: list[_Context] = []
 
     def _find_places(self, number: int, rank: RecordedRank) -> None:
@@ -213,11 +213,11 @@ class _Job:
         self.shapes[name] = shape
         return name
 
-    def settle(self) -> None:
+    def match_calls(self) -> None:
         """Find the matching calls of each rank."""
-        groups: dict[tuple[str, int], _Meeting] = {}
+        groups: dict[tuple[str, int], _Peers] = {}
         for rank, own in enumerate(self.recorded):
-            found: list[tuple[_Key, _Meeting]] = []
+            found: list[tuple[_Key, _Peers]] = []
             for key in self.keys[own]:
                 if isinstance(key, str):
                     size, step = self.shapes[key]
@@ -231,23 +231,23 @@ class _Job:
             self.contexts.append(tuple(found))
         distinct = dict.fromkeys(zip(self.recorded, self.contexts, strict=True))
         for _, context in distinct:
-            for key, meeting in context:
-                if meeting is not None and meeting not in self._agreed:
-                    self._agreed[meeting] = self._agreement(key, meeting)
+            for key, peers in context:
+                if peers is not None and peers not in self._agreed:
+                    self._agreed[peers] = self._agreement(key, peers)
         # A kernel of several calls matches completely or not at all.
         changed = True
         while changed:
             changed = False
             for rank, context in distinct:
-                meetings = dict(context)
+                peers_of = dict(context)
                 for places in self.places[rank].values():
-                    if not self.meets(places, meetings):
+                    if not self.is_matched(places, peers_of):
                         for place in places:
-                            own_meeting = meetings[place[0]] if place else None
-                            known = self._agreed.get(own_meeting, {})
+                            own_peers = peers_of[place[0]] if place else None
+                            known = self._agreed.get(own_peers, {})
                             changed |= place is not None and known.pop(place[1], None) is not None
 
-    def _message(self, rank: int, key: tuple[str, int, int]) -> _Meeting:
+    def _message(self, rank: int, key: tuple[str, int, int]) -> _Peers:
         word, offset, tag = key
         peer, own = rank + offset, self.recorded[rank]
         if not 0 <= peer < self.world or self.recorded[peer] != own + offset:
@@ -255,17 +255,17 @@ class _Job:
         ends = (own, own + offset) if word == "send" else (own + offset, own)
         return *ends, tag
 
-    def _agreement(self, key: _Key, meeting: _Meeting) -> dict[_Place, int]:
-        """Return the calls that all sides of a meeting have, and their bytes."""
-        assert meeting is not None
-        if len(meeting) == 3:
-            source, goal, tag = meeting
+    def _agreement(self, key: _Key, peers: _Peers) -> dict[_Place, int]:
+        """Return the calls that all peers have, and their bytes."""
+        assert peers is not None
+        if len(peers) == 3:
+            source, goal, tag = peers
             sides = [
                 self.keys[source].get(("send", goal - source, tag), {}),
                 self.keys[goal].get(("receive", source - goal, tag), {}),
             ]
         else:
-            sides = [self.keys[rank].get(key, {}) for rank in sorted(meeting[1])]
+            sides = [self.keys[rank].get(key, {}) for rank in sorted(peers[1])]
         agreed: dict[_Place, int] = {}
         for place in sides[0]:
             calls = [side[place] for side in sides if place in side]
@@ -279,34 +279,34 @@ class _Job:
                 break  # later calls do not match either
         return agreed
 
-    def meets(
-        self, places: Sequence[tuple[_Key, _Place] | None], meetings: Mapping[_Key, _Meeting]
+    def is_matched(
+        self, places: Sequence[tuple[_Key, _Place] | None], peers_of: Mapping[_Key, _Peers]
     ) -> bool:
         """Return whether all calls of a kernel match."""
         return all(
-            place is not None and place[1] in self._agreed.get(meetings[place[0]], ())
+            place is not None and place[1] in self._agreed.get(peers_of[place[0]], ())
             for place in places
         )
 
-    def bytes_of(self, meeting: _Meeting, place: _Place) -> int:
+    def bytes_of(self, peers: _Peers, place: _Place) -> int:
         """Return the bytes of a matched call."""
-        return self._agreed[meeting][place]
+        return self._agreed[peers][place]
 
     def starts(self) -> dict[int, float]:
         """Return the start of each recorded rank in seconds, if matched calls end together.
 
         Clocks of nodes differ by more than a call takes, and recordings begin at arbitrary times.
         """
-        ends: dict[int, dict[tuple[_Meeting, _Place], float]] = {}
+        ends: dict[int, dict[tuple[_Peers, _Place], float]] = {}
         for number, rank in self.ranks.items():
-            meetings = dict(self.contexts[number]) if self.contexts else {}
+            peers_of = dict(self.contexts[number]) if self.contexts else {}
             own = ends.setdefault(number, {})
             for kernel, places in self.places[number].items():
                 for place in places:
-                    meeting = meetings.get(place[0]) if place else None
-                    if place and meeting and place[1] in self._agreed[meeting]:
+                    peers = peers_of.get(place[0]) if place else None
+                    if place and peers and place[1] in self._agreed[peers]:
                         date = (rank.kernels[kernel].end - rank.program.begin) * 1e-6
-                        own[meeting, place[1]] = date
+                        own[peers, place[1]] = date
         starts: dict[int, float] = {}
         for number in self.ranks:
             starts.setdefault(number, 0.0)
@@ -325,7 +325,7 @@ class _Job:
 def _set_lines(
     rank: RecordedRank,
     job: _Job,
-    meetings: Mapping[_Key, _Meeting],
+    peers_of: Mapping[_Key, _Peers],
     *,
     model: bool,
     free: bool,
@@ -341,12 +341,12 @@ def _set_lines(
         kernel.line = None
         places = job.places[rank.rank].get(number, [None])
         known = None not in places
-        if model and known and (free or job.meets(places, meetings)):
+        if model and known and (free or job.is_matched(places, peers_of)):
             parts = []
             for place, call in zip(places, rank.calls[number], strict=True):
                 assert place is not None
                 key, at = place
-                nbytes = call.nbytes if free else job.bytes_of(meetings[key], at)
+                nbytes = call.nbytes if free else job.bytes_of(peers_of[key], at)
                 name = key if isinstance(key, str) else f"{key[1]}"
                 tag = f" {key[2]}" if not isinstance(key, str) and key[2] else ""
                 parts.append(f"{call.word} {{stream}} {name} {nbytes}{tag}")

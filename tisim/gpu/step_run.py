@@ -25,7 +25,7 @@ from tisim.gpu.step_traffic import (
 )
 
 if TYPE_CHECKING:
-    from tisim.gpu.step_machine import Meeting, StepMachine
+    from tisim.gpu.step_machine import CommunicationPhase, StepMachine
 
 # Kinds of nodes, in the core's numbering.
 _KINDS = ("compute", "meet", "record", "wait", "host", "synchronize", "repeat", "delay")
@@ -112,25 +112,27 @@ def run_step(
     else:
         traffic, lane_of = Traffic(calls, nodes), np.arange(graph.ranks)
         loads = [*traffic.loads(lane_of, merge=False)]
-    tables = Tables(graph, machine, lane_of)
-    tables.share_links(traffic, loads)
-    run = _core.GraphRun(tables.core_programs(*tables.call_rows()), logs)
+    core_graph = CoreGraph(graph, machine, lane_of)
+    core_graph.share_links(traffic, loads)
+    run = _core.GraphRun(core_graph.core_programs(*core_graph.call_rows()), logs)
     more = True
     while more:
         more, wrong = run.run(_EVENTS)
         if wrong:
-            raise tables.mismatch(wrong[0], wrong[1])
+            raise core_graph.mismatch(wrong[0], wrong[1])
         if progress is not None:
             progress(run.now)
     if not run.is_done:
-        raise SimulationError(tables.deadlock(run.now, run.standing()))
+        raise SimulationError(core_graph.deadlock(run.now, run.standing()))
     rows = run.lanes().reshape(-1, 1 + len(OCCUPATIONS))
     seconds = float(rows[:, 0].max())
     occupations = rows[:, 1:].copy()
     occupations[:, -1] += seconds - rows[:, 0]
-    spans = [tables.span(row) for row in run.spans().reshape(-1, 5)] if logs else []
+    spans = [core_graph.span(row) for row in run.spans().reshape(-1, 5)] if logs else []
     ends = rows[:, 0].copy()
-    return StepResult(seconds, lane_of, tables.first_rank, ends, occupations, run.launched, spans)
+    return StepResult(
+        seconds, lane_of, core_graph.first_rank, ends, occupations, run.launched, spans
+    )
 
 
 def _members(graph: Graph, name: str, rank: int) -> range:
@@ -153,13 +155,13 @@ class _Use:
     pattern: str | None
     times: float
 
-    def channels(self, call: Meeting) -> float:
+    def channels(self, call: CommunicationPhase) -> float:
         if self.pattern is None:
             return self.times * call.within
         return self.times * call.between if self.pattern in ("", call.pattern) else 0.0
 
 
-class Tables:
+class CoreGraph:
     """A graph in the core's form: a program for each lane, with times in place of work."""
 
     def __init__(self, graph: Graph, machine: StepMachine, lane_of: Colours) -> None:
@@ -169,7 +171,7 @@ class Tables:
         self.block_ends: list[int] = []
         self.lane_blocks: list[int] = []
         self.block_numbers: list[dict[str, int]] = []  # of each lane
-        self.calls: dict[tuple[str, float, int], Meeting] = {}  # word, bytes, meeting
+        self.calls: dict[tuple[str, float, int], CommunicationPhase] = {}  # word, bytes, meeting
         self.numbers: dict[tuple[str, float, int], int] = {}  # of calls
         self.meetings: dict[MeetingKey, int] = {}
         self.parties: list[int] = []
@@ -312,12 +314,12 @@ class Tables:
             self.uses[meeting].append(_Use(link, pattern, often))
 
     def call_rows(
-        self, *, beside_others: bool = False
+        self, *, has_other_traffic: bool = False
     ) -> tuple[list[tuple[float, ...]], list[list[tuple[int, float]]]]:
         """Return calls in the core's form, and the links and channels of each.
 
         A link is kept only if more than one meeting loads it: the effect of equal groups on each
-        other is known in advance, and bounds the rate of a call. With `beside_others`, other
+        other is known in advance, and bounds the rate of a call. With `has_other_traffic`, other
         traffic may load any link: all links are kept, under their numbers.
         """
         users: dict[int, set[int]] = {}
@@ -328,7 +330,7 @@ class Tables:
         shared = [
             link for link in users if len(users[link]) > 1 and math.isfinite(self.links[link])
         ]
-        if beside_others:
+        if has_other_traffic:
             shared = list(range(len(self.links)))
         numbers = {link: number for number, link in enumerate(shared)}
         rows: list[tuple[float, ...]] = []

@@ -63,7 +63,7 @@ class _Loads(NamedTuple):
         Multiple of the channels that a call has on its most loaded interfaces.
     """
 
-    who: Colours
+    owner: Colours
     link: Colours
     pattern: Colours
     times: npt.NDArray[np.float64]
@@ -71,7 +71,7 @@ class _Loads(NamedTuple):
     def on(self, selected: npt.NDArray[np.bool_]) -> _Loads:
         """Return the rows of the selected links."""
         rows = selected[self.link]
-        return _Loads(self.who[rows], self.link[rows], self.pattern[rows], self.times[rows])
+        return _Loads(self.owner[rows], self.link[rows], self.pattern[rows], self.times[rows])
 
     @property
     def marks(self) -> _Bits:
@@ -231,8 +231,8 @@ class Traffic:
             up = 2 * self.interfaces + first
             down = 2 * self.interfaces + self.uplinks + second
             rows += [(every[far], up[far]), (every[far], down[far])]
-        who, link = (np.concatenate(part) for part in zip(*rows, strict=True))
-        loads = _Loads(who, link, np.full(len(who), -1), np.ones(len(who)))
+        owner, link = (np.concatenate(part) for part in zip(*rows, strict=True))
+        loads = _Loads(owner, link, np.full(len(owner), -1), np.ones(len(owner)))
         return _Messages(name, senders, receivers, loads)
 
     def _groups(
@@ -333,13 +333,13 @@ class Traffic:
         for groups, total in zip(self.groups, sums, strict=True):
             with_loads = total.copy()
             uses = groups.loads
-            np.add.at(with_loads, uses.who, _mixed(loads[uses.link] + uses.marks))
+            np.add.at(with_loads, uses.owner, _mixed(loads[uses.link] + uses.marks))
             finer = _joined(finer, np.where(groups.users, with_loads[groups.group], 0))
         for used, peer in self.peers:
             finer = _joined(finer, np.where(used, own[peer], 0))
         for message in self.messages:
             way = np.zeros(len(message.senders), np.uint64)
-            np.add.at(way, message.loads.who, _mixed(loads[message.loads.link]))
+            np.add.at(way, message.loads.owner, _mixed(loads[message.loads.link]))
             for ends in (message.senders, message.receivers):
                 at_ends = np.zeros(len(colour), np.uint64)
                 at_ends[ends] = way
@@ -354,10 +354,10 @@ class Traffic:
             members = np.where(groups.inside, own[groups.members], np.uint64(0))
             sums.append(_mixed(members.sum(axis=1) + np.uint64(number)))
             uses = groups.loads
-            np.add.at(loads, uses.link, _mixed(sums[-1][uses.who] + uses.marks))
+            np.add.at(loads, uses.link, _mixed(sums[-1][uses.owner] + uses.marks))
         for number, message in enumerate(self.messages):
             load = own[message.senders] + _mixed(own[message.receivers] + np.uint64(number))
-            np.add.at(loads, message.loads.link, _mixed(load)[message.loads.who])
+            np.add.at(loads, message.loads.link, _mixed(load)[message.loads.owner])
         return sums, _mixed(loads)
 
     def loads(
@@ -380,8 +380,8 @@ class Traffic:
                 yield (groups.name, *map(int, lanes)), int(link), name, float(times)
         for message in self.messages:
             uses = message.loads.on(selected)
-            for who, link in zip(uses.who, uses.link, strict=True):
-                ends = message.senders[who], message.receivers[who]
+            for owner, link in zip(uses.owner, uses.link, strict=True):
+                ends = message.senders[owner], message.receivers[owner]
                 yield (*message.name, *(int(lane_of[end]) for end in ends)), int(link), "", 1.0
 
 

@@ -14,7 +14,7 @@ from tisim.gpu.llm import MODELS, Layout, Model, read_model, write_step
 from tisim.gpu.llm_memory import check_memory, peak_memory
 from tisim.gpu.machines import MACHINES
 from tisim.gpu.step_graph import Graph, Node, parse_graph
-from tisim.gpu.step_machine import STEP_MACHINES, Meeting
+from tisim.gpu.step_machine import STEP_MACHINES, CommunicationPhase
 from tisim.gpu.step_run import StepResult, run_step
 
 GPT3 = MODELS["gpt3-175b"]
@@ -30,8 +30,8 @@ class Unlimited(Plain):
         m, n, k = node.numbers[:3]
         return 2 * m * n * k * (node.numbers[3] if node.numbers[3:] else 1) / 1e15, 0.0
 
-    def communication(self, word: str, nbytes: float, ranks: tuple[int, ...]) -> Meeting:
-        return Meeting(0.0)
+    def communication(self, word: str, nbytes: float, ranks: tuple[int, ...]) -> CommunicationPhase:
+        return CommunicationPhase(0.0)
 
 
 def unlimited(layout: Layout, model: Model = SMALL) -> StepResult:

@@ -12,15 +12,15 @@ from tests.unit.command_line import CommandLine
 from tisim.errors import InputError, SimulationError
 from tisim.gpu.machines import MACHINES
 from tisim.gpu.step_graph import parse_graph
-from tisim.gpu.step_machine import Meeting, StepMachine
+from tisim.gpu.step_machine import CommunicationPhase, StepMachine
 from tisim.gpu.step_run import StepResult, run_step
 
 
 class Plain(StepMachine):
     """Collectives and messages take 1 s/GB, half of the SMs and half of the bandwidth."""
 
-    def communication(self, word: str, nbytes: float, ranks: tuple[int, ...]) -> Meeting:
-        return Meeting(nbytes / 1e9, sms=0.5, traffic=4 * nbytes)
+    def communication(self, word: str, nbytes: float, ranks: tuple[int, ...]) -> CommunicationPhase:
+        return CommunicationPhase(nbytes / 1e9, sms=0.5, traffic=4 * nbytes)
 
 
 # A memory of 8 GB/s; no latencies and no launches.
