@@ -96,8 +96,8 @@ struct side {
 
 /* `counts`: by neighbour; NULL: `count` for each. */
 static struct side side_of(const int64_t* ranks, int64_t listed, const int64_t* counts,
-                           int64_t count, int64_t width, int* room) {
-  struct side side = {.ranks = room, .counts = room + listed, .places = room + 2 * listed};
+                           int64_t count, int64_t width, int* storage) {
+  struct side side = {.ranks = storage, .counts = storage + listed, .places = storage + 2 * listed};
   for (int64_t i = 0; i < listed; i++) {
     if (ranks[i] < 0) continue;
     const int64_t bytes = (counts == NULL ? count : counts[i]) * width;
@@ -208,8 +208,8 @@ static struct call call_of(const struct instruction* instruction) {
   }
   call.out_count = as_count(sent / unit);
   call.in_count = as_count(received / unit);
-  call.out = send_room(out);
-  call.in = receive_room(in);
+  call.out = send_buffer(out);
+  call.in = receive_buffer(in);
   call.in_bytes = in;
   return call;
 }
@@ -259,7 +259,7 @@ void call_collective(const struct instruction* instruction) {
   const struct call call = call_of(instruction);
   if (!traits_of(instruction)->makes_request) {
     if (!program.rehearsing) call_mpi(instruction->operation, &call, NULL);
-    release_room(call.in, call.in_bytes);
+    release_buffer(call.in, call.in_bytes);
     free(call.counts);
     return;
   }
@@ -268,7 +268,7 @@ void call_collective(const struct instruction* instruction) {
                                   .tag = instruction->tag,
                                   .number = -1,
                                   .persistent = -1,
-                                  .room = call.in,
+                                  .buffer = call.in,
                                   .bytes = call.in_bytes,
                                   .counts = call.counts};
   if (!program.rehearsing) call_mpi(instruction->operation, &call, next_handle());

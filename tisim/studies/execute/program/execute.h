@@ -105,10 +105,10 @@ double computing_time(void);
 /* Reallocates `old` for `count` elements of a size; fails without memory. */
 void* memory_for(void* old, size_t count, size_t size);
 /* Buffer for a received message. During the rehearsal: NULL, only counted. */
-void* receive_room(int64_t bytes);
-void release_room(void* room, int64_t bytes);
+void* receive_buffer(int64_t bytes);
+void release_buffer(void* buffer, int64_t bytes);
 /* Memory of that size to send from; shared by all messages. */
-void* send_room(int64_t bytes);
+void* send_buffer(int64_t bytes);
 /* Ensures that MPI has buffer space for a following buffered send. */
 void reserve_buffered(int64_t bytes);
 
@@ -151,8 +151,8 @@ struct request {
   bool source_lost;             /* a wait may name any source */
   int number;                   /* -1: none */
   int persistent;               /* the started persistent request, -1: none */
-  void* room;                   /* of a received message; freed on completion */
-  int64_t bytes;                /* of the room */
+  void* buffer;                 /* of a received message; freed on completion */
+  int64_t bytes;                /* of the buffer */
   int* counts;                  /* of a collective; freed on completion */
   bool pending;
   int next, previous; /* in the order of creation; -1: none */
@@ -199,9 +199,9 @@ struct message {
 struct message message_of(const struct instruction* instruction);
 void forget_message(const struct message* message);
 
-/* Calls the MPI function of an instruction. `room`: buffer to send or receive; `request`: location
- * of the request, if the function makes one. */
-void post_message(const struct instruction* instruction, void* room, MPI_Request* request);
+/* Calls the MPI function of an instruction. `buffer`: buffer to send or receive; `request`:
+ * location of the request, if the function makes one. */
+void post_message(const struct instruction* instruction, void* buffer, MPI_Request* request);
 /* Returns the request of a send or receive, not pending yet; a receive is given its buffer. */
 struct request request_for(const struct instruction* instruction);
 
@@ -272,7 +272,7 @@ struct handle {
   /* The view: its begin, and the bytes shown of each `distance`. 0: all bytes are shown. */
   int64_t displacement, shown, distance;
   /* The active split collective call. */
-  void* room;
+  void* buffer;
   const void* data;
   int64_t bytes;
   struct scratch_file* of;

@@ -64,19 +64,19 @@ static void transfer(const struct instruction* instruction, const struct handle*
   const bool reads = operation == OPERATION_READ || operation == OPERATION_PREAD;
   const int64_t bytes = instruction->bytes;
   const int64_t offset = instruction->count > 0 ? instruction->numbers[0] : 0;
-  char* const room = reads ? receive_room(bytes) : NULL;
-  const char* const data = reads ? NULL : send_room(bytes);
+  char* const buffer = reads ? receive_buffer(bytes) : NULL;
+  const char* const data = reads ? NULL : send_buffer(bytes);
   int64_t done = 0;
   do {
     if (program.rehearsing) break;
     const size_t left = (size_t)(bytes - done);
     ssize_t moved;
     if (operation == OPERATION_READ)
-      moved = read(handle->file, room + done, left);
+      moved = read(handle->file, buffer + done, left);
     else if (operation == OPERATION_WRITE)
       moved = write(handle->file, data + done, left);
     else if (operation == OPERATION_PREAD)
-      moved = pread(handle->file, room + done, left, (off_t)(offset + done));
+      moved = pread(handle->file, buffer + done, left, (off_t)(offset + done));
     else
       moved = pwrite(handle->file, data + done, left, (off_t)(offset + done));
     if (moved < 0 && errno == EINTR) continue;
@@ -84,7 +84,7 @@ static void transfer(const struct instruction* instruction, const struct handle*
     if (moved == 0) break;
     done += moved;
   } while (done < bytes);
-  if (reads) release_room(room, bytes);
+  if (reads) release_buffer(buffer, bytes);
 }
 
 void note_view(const struct instruction* instruction, struct handle* handle) {

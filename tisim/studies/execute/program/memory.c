@@ -6,7 +6,7 @@
 #include "execute.h"
 
 /* Maximum memory shared by buffered sends; beyond that, earlier ones are awaited. */
-#define MOST_BUFFERED (INT64_C(256) << 20)
+#define MAX_BUFFERED_BYTES (INT64_C(256) << 20)
 
 static int64_t live, peak; /* of received messages */
 static int64_t largest_sent;
@@ -22,23 +22,23 @@ void* memory_for(void* old, size_t count, size_t size) {
   return memory;
 }
 
-void* receive_room(int64_t bytes) {
+void* receive_buffer(int64_t bytes) {
   if (program.rehearsing) {
     live += bytes;
     if (live > peak) peak = live;
     return NULL;
   }
-  void* const room = malloc((size_t)bytes + 1);
-  if (room == NULL) fail("no memory for a message of %lld bytes", (long long)bytes);
-  return room;
+  void* const buffer = malloc((size_t)bytes + 1);
+  if (buffer == NULL) fail("no memory for a message of %lld bytes", (long long)bytes);
+  return buffer;
 }
 
-void release_room(void* room, int64_t bytes) {
+void release_buffer(void* buffer, int64_t bytes) {
   if (program.rehearsing) live -= bytes;
-  free(room);
+  free(buffer);
 }
 
-void* send_room(int64_t bytes) {
+void* send_buffer(int64_t bytes) {
   if (program.rehearsing && bytes > largest_sent) largest_sent = bytes;
   return send_memory;
 }
@@ -119,7 +119,7 @@ void allocate_memory(void) {
   /* Freed memory is reused: only the first pass has page faults. */
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
-  buffered_capacity = buffered_total < MOST_BUFFERED ? buffered_total : MOST_BUFFERED;
+  buffered_capacity = buffered_total < MAX_BUFFERED_BYTES ? buffered_total : MAX_BUFFERED_BYTES;
   if (buffered_capacity < largest_buffered) buffered_capacity = largest_buffered;
   if (buffered_capacity > INT32_MAX) fail("a buffered message is larger than MPI can buffer");
   check_hosts();

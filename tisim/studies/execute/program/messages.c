@@ -66,13 +66,13 @@ struct request request_for(const struct instruction* instruction) {
   };
   if (receives) {
     request.bytes = instruction->bytes;
-    request.room = receive_room(request.bytes);
+    request.buffer = receive_buffer(request.bytes);
   }
   return request;
 }
 
-void post_message(const struct instruction* instruction, void* room, MPI_Request* request) {
-  const void* const from = room;
+void post_message(const struct instruction* instruction, void* buffer, MPI_Request* request) {
+  const void* const from = buffer;
   const struct message m = message_of(instruction);
   const MPI_Comm communicator = communicator_of(instruction);
   switch (instruction->kind) {
@@ -89,13 +89,13 @@ void post_message(const struct instruction* instruction, void* room, MPI_Request
     TRACE_SENDS_WITH_REQUEST(CALL)
 #undef CALL
     case KIND_RECV:
-      MPI_Recv(room, m.count, m.type, m.peer, m.tag, communicator, MPI_STATUS_IGNORE);
+      MPI_Recv(buffer, m.count, m.type, m.peer, m.tag, communicator, MPI_STATUS_IGNORE);
       break;
     case KIND_IRECV:
-      MPI_Irecv(room, m.count, m.type, m.peer, m.tag, communicator, request);
+      MPI_Irecv(buffer, m.count, m.type, m.peer, m.tag, communicator, request);
       break;
     case KIND_RECV_INIT:
-      MPI_Recv_init(room, m.count, m.type, m.peer, m.tag, communicator, request);
+      MPI_Recv_init(buffer, m.count, m.type, m.peer, m.tag, communicator, request);
       break;
     default:
       fail("the script has a message of kind %d", instruction->kind);
@@ -106,8 +106,8 @@ void post_message(const struct instruction* instruction, void* room, MPI_Request
 void send_message(const struct instruction* instruction) {
   const struct kind_traits* const traits = traits_of(instruction);
   if (traits->mode == MODE_BUFFERED) reserve_buffered(instruction->bytes);
-  void* const room = send_room(instruction->bytes);
-  if (!program.rehearsing) post_message(instruction, room, next_handle());
+  void* const buffer = send_buffer(instruction->bytes);
+  if (!program.rehearsing) post_message(instruction, buffer, next_handle());
   if (!traits->makes_request) return;
   const struct request request = request_for(instruction);
   add_request(&request);
@@ -128,11 +128,11 @@ void receive_message(const struct instruction* instruction) {
   struct instruction sized = *instruction;
   if (sized.bytes < 0) sized.bytes = probed_size(instruction);
   const struct request request = request_for(&sized);
-  if (!program.rehearsing) post_message(&sized, request.room, next_handle());
+  if (!program.rehearsing) post_message(&sized, request.buffer, next_handle());
   if (traits_of(&sized)->makes_request)
     add_request(&request);
   else
-    release_room(request.room, request.bytes);
+    release_buffer(request.buffer, request.bytes);
 }
 
 static struct instruction sending_half;
@@ -141,16 +141,16 @@ void begin_send_receive(const struct instruction* send) { sending_half = *send; 
 
 void finish_send_receive(const struct instruction* receive) {
   const struct instruction* const send = &sending_half;
-  const void* const from = send_room(send->bytes);
-  void* const room = receive_room(receive->bytes);
+  const void* const from = send_buffer(send->bytes);
+  void* const buffer = receive_buffer(receive->bytes);
   if (!program.rehearsing) {
     const struct message out = message_of(send), in = message_of(receive);
-    MPI_Sendrecv(from, out.count, out.type, out.peer, out.tag, room, in.count, in.type, in.peer,
+    MPI_Sendrecv(from, out.count, out.type, out.peer, out.tag, buffer, in.count, in.type, in.peer,
                  in.tag, communicator_of(receive), MPI_STATUS_IGNORE);
     forget_message(&out);
     forget_message(&in);
   }
-  release_room(room, receive->bytes);
+  release_buffer(buffer, receive->bytes);
 }
 
 void probe_message(const struct instruction* instruction) {

@@ -66,7 +66,7 @@ static void set_view(const struct instruction* instruction, struct handle* handl
 struct transfer {
   MPI_File file;
   MPI_Offset offset;
-  void* room;
+  void* buffer;
   const void* data;
   int count;
   MPI_Datatype type;
@@ -100,10 +100,10 @@ struct transfer {
 
 static int move(int operation, const struct transfer* t) {
   switch (operation) {
-#define CALL(BEFORE, before, BEHIND, behind, where, last)                           \
-  case OPERATION_FILE_##BEFORE##READ##BEHIND:                                       \
-    return MPI_File_##before##read##behind(where, t->room, t->count, t->type last); \
-  case OPERATION_FILE_##BEFORE##WRITE##BEHIND:                                      \
+#define CALL(BEFORE, before, BEHIND, behind, where, last)                             \
+  case OPERATION_FILE_##BEFORE##READ##BEHIND:                                         \
+    return MPI_File_##before##read##behind(where, t->buffer, t->count, t->type last); \
+  case OPERATION_FILE_##BEFORE##WRITE##BEHIND:                                        \
     return MPI_File_##before##write##behind(where, t->data, t->count, t->type last);
     TRANSFERS(CALL)
 #undef CALL
@@ -132,12 +132,12 @@ static bool is_first_step(int operation) {
 static void end_step(int operation, struct handle* handle) {
   int error = MPI_SUCCESS;
   switch (program.rehearsing ? -1 : operation) {
-#define END(KIND, kind)                                                                \
-  case OPERATION_FILE_READ_##KIND##_END:                                               \
-    error = MPI_File_read_##kind##_end(handle->mpi, handle->room, MPI_STATUS_IGNORE);  \
-    break;                                                                             \
-  case OPERATION_FILE_WRITE_##KIND##_END:                                              \
-    error = MPI_File_write_##kind##_end(handle->mpi, handle->data, MPI_STATUS_IGNORE); \
+#define END(KIND, kind)                                                                 \
+  case OPERATION_FILE_READ_##KIND##_END:                                                \
+    error = MPI_File_read_##kind##_end(handle->mpi, handle->buffer, MPI_STATUS_IGNORE); \
+    break;                                                                              \
+  case OPERATION_FILE_WRITE_##KIND##_END:                                               \
+    error = MPI_File_write_##kind##_end(handle->mpi, handle->data, MPI_STATUS_IGNORE);  \
     break;
     END(ALL, all)
     END(AT_ALL, at_all)
@@ -147,7 +147,7 @@ static void end_step(int operation, struct handle* handle) {
       break;
   }
   check(error, handle);
-  release_room(handle->room, handle->bytes);
+  release_buffer(handle->buffer, handle->bytes);
 }
 
 static void transfer(const struct instruction* instruction, struct handle* handle) {
@@ -158,8 +158,8 @@ static void transfer(const struct instruction* instruction, struct handle* handl
       operation >= OPERATION_FILE_IREAD && operation <= OPERATION_FILE_IWRITE_SHARED;
   struct transfer t = {.file = handle->mpi,
                        .offset = instruction->count > 0 ? instruction->numbers[0] : 0,
-                       .room = receives ? receive_room(bytes) : NULL,
-                       .data = receives ? NULL : send_room(bytes)};
+                       .buffer = receives ? receive_buffer(bytes) : NULL,
+                       .data = receives ? NULL : send_buffer(bytes)};
   if (!program.rehearsing) {
     const struct message m = message_of(instruction);
     t.count = m.count;
@@ -169,13 +169,13 @@ static void transfer(const struct instruction* instruction, struct handle* handl
     forget_message(&m);
   }
   if (is_first_step(operation)) {
-    handle->room = t.room;
+    handle->buffer = t.buffer;
     handle->data = t.data;
     handle->bytes = receives ? bytes : 0;
     return;
   }
   if (!makes_request) {
-    if (receives) release_room(t.room, bytes);
+    if (receives) release_buffer(t.buffer, bytes);
     return;
   }
   const struct request request = {.type = receives ? REQUEST_RECEIVE : REQUEST_SEND,
@@ -183,7 +183,7 @@ static void transfer(const struct instruction* instruction, struct handle* handl
                                   .tag = INT32_MIN, /* not named by any wait */
                                   .number = -1,
                                   .persistent = -1,
-                                  .room = t.room,
+                                  .buffer = t.buffer,
                                   .bytes = receives ? bytes : 0};
   add_request(&request);
 }

@@ -92,7 +92,7 @@ static void finish_request(int index) {
   if (request->persistent >= 0) {
     end_persistent(request->persistent);
   } else if (request->type == REQUEST_RECEIVE || request->type == REQUEST_COLLECTIVE) {
-    release_room(request->room, request->bytes);
+    release_buffer(request->buffer, request->bytes);
   }
   free(request->counts);
   request->pending = false;
@@ -152,8 +152,8 @@ void make_persistent(const struct instruction* instruction) {
   made->buffered = traits->mode == MODE_BUFFERED ? instruction->bytes : -1;
   made->request = request_for(instruction);
   made->request.persistent = persistent_count++;
-  void* const room = traits->receives ? made->request.room : send_room(instruction->bytes);
-  if (!program.rehearsing) post_message(instruction, room, &made->handle);
+  void* const buffer = traits->receives ? made->request.buffer : send_buffer(instruction->bytes);
+  if (!program.rehearsing) post_message(instruction, buffer, &made->handle);
 }
 
 void number_last_persistent(const struct instruction* instruction) {
@@ -219,9 +219,9 @@ void start_all_persistent(const struct instruction* instruction) {
 
 static void end_persistent(int index) { persistent_table[index].active = false; }
 
-static void release_room_of(const struct persistent* persistent) {
+static void release_buffer_of(const struct persistent* persistent) {
   if (persistent->request.type == REQUEST_RECEIVE)
-    release_room(persistent->request.room, persistent->request.bytes);
+    release_buffer(persistent->request.buffer, persistent->request.bytes);
 }
 
 static void free_one_persistent(int index) {
@@ -237,7 +237,7 @@ static void free_inactive_persistent(const struct instruction* instruction) {
     const bool named = by_number ? persistent_table[index].number == instruction->bytes
                                  : has_key(&persistent_table[index].request, instruction, false);
     if (!named || !is_inactive(index)) continue;
-    release_room_of(&persistent_table[index]);
+    release_buffer_of(&persistent_table[index]);
     free_one_persistent(index);
     return;
   }
@@ -247,7 +247,7 @@ void free_persistent(void) {
   for (int index = 0; index < persistent_count; index++) {
     if (persistent_table[index].freed) continue;
     if (!program.rehearsing) PMPI_Request_free(&persistent_table[index].handle);
-    release_room_of(&persistent_table[index]);
+    release_buffer_of(&persistent_table[index]);
   }
   persistent_count = 0;
 }
@@ -386,7 +386,7 @@ void free_request(const struct instruction* instruction) {
   const int persistent = table[index].persistent;
   if (!program.rehearsing && persistent < 0) MPI_Request_free(&handles[index]);
   /* Its completion remains unknown: MPI may write to its buffer until the program ends. */
-  table[index].room = NULL;
+  table[index].buffer = NULL;
   table[index].bytes = 0;
   finish_request(index);
   if (persistent >= 0) free_one_persistent(persistent);

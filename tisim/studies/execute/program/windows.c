@@ -82,12 +82,12 @@ static void fence(const struct instruction* instruction) {
 }
 
 static void access_target(const struct instruction* instruction, int target, int count,
-                          const void* data, void* room) {
+                          const void* data, void* buffer) {
   const MPI_Win window = window_of(instruction);
   const MPI_Datatype word = count >= 8 ? MPI_INT64_T : MPI_INT;
   MPI_Request* const request = next_handle();
 #define DATA data, count, MPI_BYTE
-#define ROOM room, count, MPI_BYTE
+#define BUFFER buffer, count, MPI_BYTE
 #define TARGET target, 0, count, MPI_BYTE
   switch (instruction->operation) {
     case OPERATION_PUT:
@@ -97,10 +97,10 @@ static void access_target(const struct instruction* instruction, int target, int
       MPI_Rput(DATA, TARGET, window, request);
       return;
     case OPERATION_GET:
-      MPI_Get(ROOM, TARGET, window);
+      MPI_Get(BUFFER, TARGET, window);
       return;
     case OPERATION_RGET:
-      MPI_Rget(ROOM, TARGET, window, request);
+      MPI_Rget(BUFFER, TARGET, window, request);
       return;
     case OPERATION_ACCUMULATE:
       MPI_Accumulate(DATA, TARGET, MPI_BOR, window);
@@ -109,16 +109,16 @@ static void access_target(const struct instruction* instruction, int target, int
       MPI_Raccumulate(DATA, TARGET, MPI_BOR, window, request);
       return;
     case OPERATION_GET_ACCUMULATE:
-      MPI_Get_accumulate(DATA, ROOM, TARGET, MPI_BOR, window);
+      MPI_Get_accumulate(DATA, BUFFER, TARGET, MPI_BOR, window);
       return;
     case OPERATION_RGET_ACCUMULATE:
-      MPI_Rget_accumulate(DATA, ROOM, TARGET, MPI_BOR, window, request);
+      MPI_Rget_accumulate(DATA, BUFFER, TARGET, MPI_BOR, window, request);
       return;
     case OPERATION_FETCH_AND_OP:
-      MPI_Fetch_and_op(data, room, word, target, 0, MPI_SUM, window);
+      MPI_Fetch_and_op(data, buffer, word, target, 0, MPI_SUM, window);
       return;
     default:
-      MPI_Compare_and_swap(data, data, room, word, target, 0, window);
+      MPI_Compare_and_swap(data, data, buffer, word, target, 0, window);
   }
 }
 
@@ -129,11 +129,11 @@ static void access_window(const struct instruction* instruction) {
   const int target = instruction->peer == TRACE_PROC_NULL ? MPI_PROC_NULL : instruction->peer;
   const bool has_request = instruction->operation >= OPERATION_RPUT;
   if (bytes > largest) largest = bytes;
-  const void* const data = send_room(bytes);
-  static void* room; /* for all fetched data */
+  const void* const data = send_buffer(bytes);
+  static void* buffer; /* for all fetched data */
   static int64_t size;
-  if (!program.rehearsing && size < largest) room = realloc(room, (size_t)(size = largest));
-  if (!program.rehearsing) access_target(instruction, target, count, data, room);
+  if (!program.rehearsing && size < largest) buffer = realloc(buffer, (size_t)(size = largest));
+  if (!program.rehearsing) access_target(instruction, target, count, data, buffer);
   if (has_request) {
     add_request(&(struct request){.type = REQUEST_COLLECTIVE,
                                   .communicator = instruction->communicator,
