@@ -132,7 +132,8 @@ static void access_window(const struct instruction* instruction) {
   const void* const data = send_buffer(bytes);
   static void* buffer; /* for all fetched data */
   static int64_t size;
-  if (!program.rehearsing && size < largest) buffer = realloc(buffer, (size_t)(size = largest));
+  if (!program.rehearsing && size < largest)
+    buffer = memory_for(buffer, (size_t)(size = largest), 1);
   if (!program.rehearsing) access_target(instruction, target, count, data, buffer);
   if (has_request) {
     add_request(&(struct request){.type = REQUEST_COLLECTIVE,
