@@ -17,7 +17,7 @@ from platform import machine, python_version
 
 from benchmarks.process import ROOT, run
 from benchmarks.topologies import SPARSE
-from benchmarks.traces import TraceSource, handed_out, new_platform
+from benchmarks.traces import TraceSource, archived, new_platform
 
 RECORD = Path(__file__).with_name("instructions.json")
 #: Larger relative changes are reported.
@@ -25,7 +25,7 @@ TOLERANCE = 0.03
 
 
 def _of_class_s(name: str, ranks: int) -> TraceSource:
-    return handed_out(name, ROOT / "traces" / "npb.S.tar.xz", ranks)
+    return archived(name, ROOT / "traces" / "npb.S.tar.xz", ranks)
 
 
 # Name, trace, platform.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks.process import ROOT
-from benchmarks.traces import TraceSource, files_of, handed_out
+from benchmarks.traces import TraceSource, archived, files_of
 from tisim import Trace, _core
 from tisim.traces import pack, unpack
 from tisim.traces.generate import Halo3D, Pattern, TreeAllreduce, Wavefront
@@ -52,7 +52,7 @@ _TIMES = (
 
 def _traces() -> Iterator[TraceSource]:
     for name, archive, ranks in _NAS:
-        yield handed_out(name, ROOT / "traces" / f"{archive}.tar.xz", ranks)
+        yield archived(name, ROOT / "traces" / f"{archive}.tar.xz", ranks)
 
 
 def _sizes(source: TraceSource) -> tuple[str, ...]:

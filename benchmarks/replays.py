@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.process import ROOT, TISIM, ProgramError, Run, run
-from benchmarks.traces import TraceSource, generated, handed_out, nas, repeated
+from benchmarks.traces import TraceSource, archived, generated, nas, repeated
 
 # Replays of SimGrid that take longer than this many seconds are run once.
 _LONG = 20.0
@@ -84,7 +84,7 @@ def _ratio(theirs: list[float], ours: list[float]) -> float | None:
 
 def cases() -> Iterator[Case]:
     """Yield all replays whose rates are measured."""
-    lu_8 = handed_out("lu.A.8", ROOT / "traces" / "lu.A.8.tar.xz", 8)
+    lu_8 = archived("lu.A.8", ROOT / "traces" / "lu.A.8.tar.xz", 8)
     yield Case(lu_8, "backbone", 10e6, quick=True)
     yield Case(lu_8, "graphene", 2.5e6, quick=True)
     wave = "--grid 8x4 --planes 62 --iterations 60 --bytes 480 --compute 8Mf --noise 0.02"

@@ -131,7 +131,7 @@ def _cost_row(costs: Sequence[Cost], cost: Cost) -> tuple[str, ...]:
         *(f"{cost.per_action * 1e6:.3g}", _times(cost.per_action / flat[0] if flat else None)),
         "-" if exponent is None else f"{exponent:+.2f}",
         f"{cost.peak_bytes / 1e6:.0f}",
-        *(_times(cost.simgrid_cpu), _times(cost.times_as_fast)),
+        *(_times(cost.simgrid_cpu), _times(cost.speedup)),
         _times(None if bound is None else bound / cost.work * 1e6),
         "-" if difference is None else f"{difference:.0e}",
     )

@@ -15,9 +15,9 @@ from benchmarks.process import ROOT, TISIM, Run, run
 from benchmarks.traces import (
     CACHE,
     TraceSource,
+    archived,
     flat_cluster,
     generated,
-    handed_out,
     new_platform,
 )
 
@@ -142,7 +142,7 @@ def _platform() -> Iterator[Goal]:
 
 
 def _packed() -> Iterator[Goal]:
-    text = handed_out("lu.A.8", ROOT / "traces" / "lu.A.8.tar.xz", 8).get()
+    text = archived("lu.A.8", ROOT / "traces" / "lu.A.8.tar.xz", 8).get()
     packed = CACHE / "lu.A.8.tit"
     run([*TISIM, "pack", text, "-o", packed])
     size = sum(file.stat().st_size for file in text.iterdir())

@@ -107,7 +107,7 @@ class Cost:
         return self.actions if work is None else work(self.case.ranks)
 
     @property
-    def times_as_fast(self) -> float | None:
+    def speedup(self) -> float | None:
         """SimGrid's processor time divided by tisim's, both including start-up."""
         return None if self.simgrid_cpu is None else self.simgrid_cpu / statistics.median(self.cpu)
 

@@ -72,7 +72,7 @@ def files_of(directory: Path) -> list[Path]:
     return sorted(directory.iterdir(), key=lambda path: int(path.stem.rpartition("-")[2]))
 
 
-def handed_out(name: str, archive: Path, ranks: int) -> TraceSource:
+def archived(name: str, archive: Path, ranks: int) -> TraceSource:
     """Return a trace from an archive."""
 
     def make(target: Path) -> None:
@@ -91,7 +91,7 @@ def repeated(name: str, times: int, ranks: int) -> TraceSource:
     """Return a class S trace whose actions, except the first and the last, are repeated."""
 
     def make(target: Path) -> None:
-        source = handed_out(name, ROOT / "traces" / "npb.S.tar.xz", ranks).get()
+        source = archived(name, ROOT / "traces" / "npb.S.tar.xz", ranks).get()
         for file in files_of(source):
             first, *body, last = file.read_text().splitlines(keepends=True)
             with (target / file.name).open("w") as into:
@@ -116,7 +116,7 @@ def nas(name: str, ranks: int, *stand_ins: TraceSource) -> Iterator[TraceSource]
     """Yield a class A trace if its archive is in ``traces/``, else its substitutes."""
     archive = ROOT / "traces" / f"{name}.tar.xz"
     if archive.is_file():
-        yield handed_out(name, archive, ranks)
+        yield archived(name, archive, ranks)
     else:
         yield from stand_ins
 

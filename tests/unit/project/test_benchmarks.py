@@ -58,7 +58,7 @@ def test_an_incast_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loggopsim, "missing", lambda: "not here")
     case = topologies.Case(incast, 5, "cluster")
     cost = topologies.measure(case, repeats=2, start_up=0.0, with_simgrid=False)
-    assert (cost.actions, len(cost.cpu), cost.times_as_fast, cost.difference) == (19, 2, None, None)
+    assert (cost.actions, len(cost.cpu), cost.speedup, cost.difference) == (19, 2, None, None)
     packed = next(pattern for pattern in topologies.patterns() if pattern.name.startswith("ring"))
     assert check(packed.make(3).get()).ranks == 3
     assert packed.make(3).get().suffix == ".tit"
