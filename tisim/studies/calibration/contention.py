@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 # Only large messages fill a link: those of at least this fraction of the largest size.
 _FILLING = 0.1
 # Bounds of the joint bandwidth of both directions, relative to one direction.
-_LEAST, _MOST = 1.0, 2.0
+_MIN_RATIO, _MAX_RATIO = 1.0, 2.0
 # A host that achieves this fraction of the bandwidth in both directions at once is no bottleneck.
 _FULL_DUPLEX = 0.95
 _BOTH_WAYS = ("both ways", "shift")
 # Times have two modes if the largest gap between them is at least this factor, each side of it has
 # at least this fraction of the times, and is narrower than the gap.
-_GAP, _LEAST_PART = 1.15, 0.1
-_LEAST_TIMES = 10
+_GAP, _MIN_PART = 1.15, 0.1
+_MIN_TIMES = 10
 
 
 @dataclass(frozen=True)
@@ -63,10 +63,10 @@ def two_modes(seconds: Floats) -> tuple[Mode, Mode] | None:
     """Return the two values around which times cluster; None if there is one, or too few times."""
     ordered = np.sort(seconds)
     total = len(ordered)
-    if total < _LEAST_TIMES:
+    if total < _MIN_TIMES:
         return None
     gaps = np.diff(np.log(ordered))
-    least = max(int(np.ceil(_LEAST_PART * total)), 2)
+    least = max(int(np.ceil(_MIN_PART * total)), 2)
     inside = gaps[least - 1 : total - least]
     if not len(inside):
         return None
@@ -166,7 +166,7 @@ def measure_contention(measurements: Measurements) -> Contention | None:
     patterns = tuple(_patterns(measurements, transfers, one))
     shift = next((pattern for pattern in patterns if pattern.name == "shift"), None)
     reached = ratio if shift is None else max(ratio, 2 * shift.rate)
-    used = min(max(reached, _LEAST), _MOST)
+    used = min(max(reached, _MIN_RATIO), _MAX_RATIO)
     return Contention(used, ratio, rates.reset_index(drop=True), patterns)
 
 
@@ -252,7 +252,7 @@ _SUSTAINED = 0.9
 # Messages in bytes up to which the start-up time is that of the shortest; and up to which messages
 # that are long compared to a burst are short enough for an error of the bandwidth not to matter.
 _SHORT, _LONGEST = 64, 1 << 16
-_LEAST_SIZES = 3
+_MIN_SIZES = 3
 # Messages that distinguish burst from latency take at least this multiple of the shortest's time.
 _LONG = 1.5
 # Messages just above the burst find a partly empty bucket in a continuing ping-pong, and those far
@@ -272,13 +272,13 @@ def fit_burst(measured: Measurements, bandwidth: float, envelope: int) -> float:
     inside = (curve.nbytes >= stream.nbytes[0]) & (curve.nbytes <= stream.nbytes[-1])
     sustained = stream.at(curve.nbytes) > _SUSTAINED * wire
     faster = curve.is_well_known & inside & sustained & (curve.seconds < _FASTER * wire)
-    if faster.sum() < _LEAST_SIZES:
+    if faster.sum() < _MIN_SIZES:
         return 0.0
     short = curve.seconds[curve.nbytes <= _SHORT]
     startup = float(np.median(short)) if len(short) else float(curve.seconds[0])
     # The burst exceeds every message that was faster; longer ones are delayed by the remainder.
     long = (curve.nbytes <= _LONGEST) & (curve.seconds > _LONG * startup) & (wire > startup)
-    if long.sum() < _LEAST_SIZES:
+    if long.sum() < _MIN_SIZES:
         return 0.0
     bursts = bandwidth * (wire[long] + startup - curve.seconds[long])
     return max(float(np.quantile(bursts, _UPPER)), 0.0)

@@ -25,7 +25,7 @@ _TOLERANCE = 1e-8
 # A smaller relative slope is rounding noise.
 _ROUNDING = 1e-12
 # Precision of printed times: smaller residuals do not measure the noise.
-_LEAST_SIGMA = 1e-9
+_MIN_SIGMA = 1e-9
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Line:
 
 def robust_sigma(residuals: Floats) -> float:
     """Return the standard deviation of `residuals` from the median of their magnitudes."""
-    return max(_MAD_TO_SIGMA * float(np.median(np.abs(residuals))), _LEAST_SIGMA)
+    return max(_MAD_TO_SIGMA * float(np.median(np.abs(residuals))), _MIN_SIGMA)
 
 
 def fit_line(

@@ -37,7 +37,7 @@ def median_rank(count: int) -> int:
 
 
 # With fewer times, no two of them bound the median meaningfully.
-_LEAST_TIMES = 5
+_MIN_TIMES = 5
 
 
 def median_half_width(seconds: Floats) -> float:
@@ -47,7 +47,7 @@ def median_half_width(seconds: Floats) -> float:
     interval; it is infinite for fewer.
     """
     ordered = np.sort(seconds)
-    if len(ordered) < _LEAST_TIMES:
+    if len(ordered) < _MIN_TIMES:
         return float("inf")
     rank = max(median_rank(len(ordered)), 1)
     middle = float(np.median(ordered))
@@ -55,7 +55,7 @@ def median_half_width(seconds: Floats) -> float:
 
 
 # Lower bound of the time of a message in a stream: the stream's time per message over this.
-_MOST_OVERLAPPED = 4.0
+_MAX_OVERLAP = 4.0
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ def _each_message(frame: pd.DataFrame) -> pd.DataFrame:
         known = pings.index.to_numpy(dtype=np.float64)
         first = np.interp(streams["bytes"], known, pings) + float(pings.iloc[0])
     # A stream hardly longer than one message shows only that the other messages are short.
-    least = streams["seconds"] / (_MOST_OVERLAPPED * streams["messages"])
+    least = streams["seconds"] / (_MAX_OVERLAP * streams["messages"])
     seconds = np.maximum((streams["seconds"] - first) / further, least)
     changed = frame["seconds"].copy()
     changed[is_stream] = seconds

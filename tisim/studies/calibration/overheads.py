@@ -33,9 +33,9 @@ _LATE, _PROBED = 2.0, 3.0
 # Minimum increase of MPI_Recv when it begins to fetch its message, relative to the ping-pong, and
 # the minimum fraction of the ping-pong that it then takes.
 _FETCHES = 1.5
-_MOST = 0.6
+_MIN_FETCH_FRACTION = 0.6
 # Number of sizes on either side that must show it: fewer if few were measured.
-_LEAST_SIZES, _MOST_SIZES = 3, 8
+_MIN_SIZES, _MAX_SIZES = 3, 8
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def find_thresholds(
             waits = 0
     elif send is not None:
         waits = _rise(send, isend if isend is not None else ping_pong, _WAITS)
-    fetches = _rise(recv, ping_pong, _FETCHES, _MOST) if recv is not None else None
+    fetches = _rise(recv, ping_pong, _FETCHES, _MIN_FETCH_FRACTION) if recv is not None else None
     if waits is not None:
         eager = min(fetches, waits) if fetches is not None else waits
         evidence = f"MPI_Send waits for the receiver above {waits} bytes"
@@ -135,9 +135,9 @@ def _rise(call: Curve, reference: Curve, times: float, least: float = 0.0) -> in
     """
     logs = np.log(call.seconds / reference.at(call.nbytes))
     n = len(logs)
-    if n < 2 * _LEAST_SIZES:
+    if n < 2 * _MIN_SIZES:
         return None
-    width = min(max(n // 20, _LEAST_SIZES), _MOST_SIZES)
+    width = min(max(n // 20, _MIN_SIZES), _MAX_SIZES)
     medians = np.median(np.lib.stride_tricks.sliding_window_view(logs, width), axis=1)
     # At position i: the window that begins there divided by the one that ends there.
     rises = np.full(n, -np.inf)
@@ -308,10 +308,10 @@ def fit_overheads(
 # a running median, which is robust to outliers and follows a jump.
 
 # Minimum number of receives that show the effect.
-_LEAST_RECEIVES = 200
+_MIN_RECEIVES = 200
 # Fraction of a segment's receives that the running median spans, and their minimum number.
 _SPAN = 1 / 12
-_LEAST_SPAN = 31
+_MIN_SPAN = 31
 # Smaller effects, from the 5 % to the 95 % quantile, are ignored.
 _NOTABLE = 0.05
 _TAILS = (0.05, 0.95)
@@ -329,7 +329,7 @@ def correct_for_idle_time(measured: Measurements, overheads: Overheads) -> Measu
         return None
     arrived = (frame["operation"] == "recv") & (frame["bytes"] < overheads.thresholds.async_small)
     rows = frame[arrived & (frame["idle"] > 0)].sort_values("idle", kind="stable")
-    if len(rows) < _LEAST_RECEIVES:
+    if len(rows) < _MIN_RECEIVES:
         return None
     nbytes = rows["bytes"].to_numpy(dtype=np.float64)
     residuals = np.log(rows["seconds"].to_numpy() / lines.seconds(nbytes))
@@ -349,7 +349,7 @@ def correct_for_idle_time(measured: Measurements, overheads: Overheads) -> Measu
 
 def _running_median(values: Floats) -> Floats:
     """Return the median of the values around each one, less the median of these medians."""
-    half = max(int(len(values) * _SPAN), _LEAST_SPAN) // 2
+    half = max(int(len(values) * _SPAN), _MIN_SPAN) // 2
     half = min(half, len(values) - 1)
     padded = np.pad(values, half, mode="reflect")
     medians = np.median(np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1), axis=1)

@@ -43,7 +43,7 @@ _EXCHANGED = 1 << 26
 # Minimum size in bytes of stream messages that fill the link.
 _LARGE = 1 << 14
 # Minimum nominal latency, as a fraction of the shortest message's time.
-_LEAST_REST = 0.2
+_MIN_LATENCY_FRACTION = 0.2
 # Number of iterations that alternate between lines over the sizes and the effect of idling.
 _IDLE_TURNS = 2
 
@@ -189,7 +189,7 @@ def _measured_nominal(
     if latency is None:
         shortest = curve.nbytes[:1]
         rest = float(curve.seconds[0] - overheads.seconds_per_message(shortest)[0])
-        latency = max(rest, _LEAST_REST * float(curve.seconds[0])) / links
+        latency = max(rest, _MIN_LATENCY_FRACTION * float(curve.seconds[0])) / links
     return bandwidth, latency
 
 

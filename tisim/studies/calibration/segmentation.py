@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from tisim.studies.calibration.line import Floats, robust_line, robust_sigma
 
 #: Minimum sizes of a detected segment: two make a line, two more test it.
-LEAST_SIZES = 4
+MIN_SIZES = 4
 #: Maximum number of segments: more are not protocol changes.
-MOST_SEGMENTS = 12
+MAX_SEGMENTS = 12
 #: Minimum ratio of a segment's sizes: steps in finer succession are packets, not protocols.
-LEAST_SPAN = 1.75
+MIN_SPAN = 1.75
 # Parameters that an additional segment costs in the criterion: its two coefficients...
 _COST_OF_A_LINE = 2.0
 # ... and its place, which costs more than a coefficient since it is searched for (Zhang & Siegmund,
@@ -63,7 +63,7 @@ def find_breaks(points: Points, hints: Sequence[int] = ()) -> list[int]:
     not be searched for. Returns ascending positions ``i``: a new segment starts at
     ``points.nbytes[i]``. Empty if one line fits.
     """
-    if len(points.nbytes) < 2 * LEAST_SIZES:
+    if len(points.nbytes) < 2 * MIN_SIZES:
         return []
     noise = np.ones_like(points.seconds)
     trust = _first_trust(points.seconds)
@@ -156,16 +156,16 @@ def _best(points: Points, weights: Floats, unit: float) -> list[int]:
     starts = np.unique(np.linspace(0, n, min(n, _PLACES), endpoint=False).astype(np.intp))
     cost = _costs(points, weights / unit, starts)
     first = np.append(starts, n)
-    too_short = first[None, 1:] - first[:-1, None] < LEAST_SIZES
+    too_short = first[None, 1:] - first[:-1, None] < MIN_SIZES
     edges = np.append(points.nbytes[starts], points.nbytes[-1])
-    too_short |= edges[None, 1:] < LEAST_SPAN * edges[:-1, None]
+    too_short |= edges[None, 1:] < MIN_SPAN * edges[:-1, None]
     cost = np.where(too_short, np.inf, cost)
     # least[j]: cost of blocks 0 to j in the current number of segments; came[k][j]: start of the
     # last segment.
     least = cost[0].copy()
     came: list[NDArray[np.intp]] = []
     best_value, best_count = _criterion(least[-1], n, 1), 1
-    for count in range(2, MOST_SEGMENTS + 1):
+    for count in range(2, MAX_SEGMENTS + 1):
         through = least[:-1, None] + cost[1:, :]
         came.append(np.argmin(through, axis=0))
         least = np.min(through, axis=0)
@@ -226,7 +226,7 @@ def _fits_between(points: Points, edges: list[int], hint: int) -> bool:
     after = bisect_right(edges, hint)
     sizes = np.append(points.nbytes, points.nbytes[-1])
     return all(
-        b - a >= LEAST_SIZES and sizes[b] >= LEAST_SPAN * sizes[a]
+        b - a >= MIN_SIZES and sizes[b] >= MIN_SPAN * sizes[a]
         for a, b in ((edges[after - 1], hint), (hint, edges[after]))
     )
 
@@ -242,7 +242,7 @@ def _refine(
         low = refined[i - 1] if i else 0
         high = breaks[i + 1] if i + 1 < len(breaks) else n
         candidates = range(
-            max(low + LEAST_SIZES, place - step), min(high - LEAST_SIZES, place + step) + 1
+            max(low + MIN_SIZES, place - step), min(high - MIN_SIZES, place + step) + 1
         )
         sides = [
             _square(points, weights, low, c) + _square(points, weights, c, high) for c in candidates

@@ -30,7 +30,7 @@ from tisim.studies.calibration.piecewise import Piecewise, Target, fit_piecewise
 # MPI_Recv alone.
 _SEND_ERROR, _RECV_ERROR = 0.1, 1.0
 # Minimum latency, as a fraction of the nominal latency and of the shortest message.
-_LEAST_LATENCY = 0.1
+_MIN_LATENCY_FRACTION = 0.1
 # Lines follow the reduced overheads within this fraction of the ping-pong.
 _TOLERANCE = 0.015
 # Smallest relative difference of times that exceeds measurement noise.
@@ -55,7 +55,7 @@ class Network:
     ) -> Network:
         """Return the bounds given by nominal values and the shortest message."""
         startup = float(ping_pong.seconds.min())
-        least = _LEAST_LATENCY * min(latency, startup)
+        least = _MIN_LATENCY_FRACTION * min(latency, startup)
         return cls(bandwidth, least, envelope, burst, startup)
 
     def burst_saving(self, nbytes: Floats) -> Floats:

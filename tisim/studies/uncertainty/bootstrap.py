@@ -101,7 +101,7 @@ def _refitted(
     curve = measured.curve("pingpong")
     lines = found.transfer
     network = Network.of(found.route.bandwidth, found.route.latency, curve, ENVELOPE, found.burst)
-    if all(segment.line.sizes >= _LEAST_SIZES for segment in lines.segments):
+    if all(segment.line.sizes >= _MIN_SIZES for segment in lines.segments):
         lines = fit_piecewise(
             curve,
             breakpoints=lines.breakpoints,
@@ -118,7 +118,7 @@ def _refitted(
 
 
 # Minimum number of sizes of a line to be fitted again.
-_LEAST_SIZES = 4
+_MIN_SIZES = 4
 
 
 def _factor(found: Calibration, segment: Segment, rate: float, startup: float) -> Factor:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 LEVEL = 0.9
 # Minimum relative half-width, whatever the errors of validated programs: the time of computations
 # is uncertain, too.
-_LEAST_ERROR = 0.01
+_MIN_ERROR = 0.01
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ class Interval:
             weights = np.tile(weights, len(times))
             low, high = (quantile(spread, weights, level) for level in tails)
             middle = float(np.median(times))
-            low = min(low, (1 - _LEAST_ERROR) * middle)
-            high = max(high, (1 + _LEAST_ERROR) * middle)
+            low = min(low, (1 - _MIN_ERROR) * middle)
+            high = max(high, (1 + _MIN_ERROR) * middle)
         else:
             low, high = map(float, np.quantile(spread, tails))
         return cls(low, high, times, seed, len(programs), varied, elsewhere)

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 Shares = Mapping[str, float]
 _POWER = 3
 # Weight of a program unlike all validated ones.
-_LEAST_WEIGHT = 1e-4
+_MIN_WEIGHT = 1e-4
 # A smaller fraction of communication in a program is noise.
-_LEAST_PART = 0.1
+_MIN_PART = 0.1
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ def likely_ratios(
         wrong = np.expm1([program.error, -program.error])
         if shares and program.shares:
             alike = sum(min(own[kind], other[kind]) for kind in own)
-            weights[place] = alike**_POWER + _LEAST_WEIGHT
-            wrong *= part / max(other_part, _LEAST_PART)
+            weights[place] = alike**_POWER + _MIN_WEIGHT
+            wrong *= part / max(other_part, _MIN_PART)
         ratios[place] = np.maximum(1.0 + wrong, 0.0)
     return ratios.ravel(), weights.ravel()
 

@@ -36,7 +36,7 @@ static void print_library(void) {
 
 /* Rank 0: measures every size in each round, in random order, until its median is known. */
 static void measure_sizes(const int* sizes, int count, int repetitions) {
-  int most = repetitions * MOST_REPETITIONS, round, i, left = count;
+  int most = repetitions * MAX_ROUNDS_FACTOR, round, i, left = count;
   double* times = malloc(sizeof *times * (size_t)count * (size_t)most);
   int* places = malloc(sizeof *places * (size_t)count);
   for (i = 0; i < count; i++) places[i] = i;
@@ -58,10 +58,10 @@ static void measure_sizes(const int* sizes, int count, int repetitions) {
 }
 
 static void measure_streams(int largest) {
-  int i, repetition, top = largest < LARGEST_STREAMED ? largest : LARGEST_STREAMED;
+  int i, repetition, top = largest < MAX_STREAMED_BYTES ? largest : MAX_STREAMED_BYTES;
   for (i = 0; i < STREAM_SIZES; i++) {
     int bytes = log_uniform(1, top), messages = STREAM_BYTES / bytes;
-    messages = messages > LONGEST_STREAM ? LONGEST_STREAM : messages;
+    messages = messages > MAX_STREAM_LENGTH ? MAX_STREAM_LENGTH : messages;
     for (repetition = 0; repetition < STREAM_REPETITIONS; repetition++) stream(bytes, messages);
   }
 }
@@ -70,7 +70,7 @@ static void measure_streams(int largest) {
    only at the end that a message has arrived. */
 static void measure_arrivals(int largest) {
   int bytes, repetition;
-  for (bytes = LARGEST_ARRIVING; bytes >= SMALLEST_ARRIVING; bytes /= 8)
+  for (bytes = MAX_ARRIVING_BYTES; bytes >= MIN_ARRIVING_BYTES; bytes /= 8)
     for (repetition = 0; bytes <= largest && repetition < ARRIVAL_REPETITIONS; repetition++)
       arrival(bytes);
 }

@@ -30,13 +30,13 @@
 #include <time.h>
 
 enum { DATA, CONTROL, NEVER };
-enum { WARM_UP = 50, MOST_REPETITIONS = 10, PATTERN_SIZES = 6, PATTERN_REPETITIONS = 12 };
-enum { STREAM_SIZES = 24, STREAM_REPETITIONS = 7, LONGEST_STREAM = 64, STREAM_BYTES = 1 << 22 };
-enum { LARGEST_STREAMED = 1 << 18, EAGER = 1 << 16 };
-enum { ARRIVING = 8, ARRIVAL_REPETITIONS = 7, SMALLEST_ARRIVING = 1 << 12 };
-enum { LARGEST_ARRIVING = 1 << 18 };
+enum { WARM_UP = 50, MAX_ROUNDS_FACTOR = 10, PATTERN_SIZES = 6, PATTERN_REPETITIONS = 12 };
+enum { STREAM_SIZES = 24, STREAM_REPETITIONS = 7, MAX_STREAM_LENGTH = 64, STREAM_BYTES = 1 << 22 };
+enum { MAX_STREAMED_BYTES = 1 << 18, EAGER = 1 << 16 };
+enum { ARRIVING = 8, ARRIVAL_REPETITIONS = 7, MIN_ARRIVING_BYTES = 1 << 12 };
+enum { MAX_ARRIVING_BYTES = 1 << 18 };
 enum { POLLING_REPETITIONS = 51 };
-enum { SMALLEST_BLOCK = 1 << 10, LARGEST_BLOCK = 1 << 26, BLOCK_REPETITIONS = 15 };
+enum { MIN_BLOCK = 1 << 10, MAX_BLOCK = 1 << 26, BLOCK_REPETITIONS = 15 };
 /* Divisors of the sizes and seconds within a host, of the seconds for all pairs of hosts, and of
    those for patterns, relative to two hosts. */
 enum { INSIDE_PART = 4, NETWORK_PART = 4, PATTERN_PART = 2 };
@@ -107,16 +107,16 @@ static void measure_polling(void) {
 /* Measures copying a block, as an all-to-all of one rank does, and adding it to another, on all
    ranks concurrently: in a collective, those of a host share its memory. */
 static void measure_memory(void) {
-  char *from = malloc(LARGEST_BLOCK), *to = malloc(LARGEST_BLOCK);
+  char *from = malloc(MAX_BLOCK), *to = malloc(MAX_BLOCK);
   double start, copied, combined;
   int bytes, repetition;
   if (!from || !to) {
-    fprintf(stderr, "benchmark: no memory for blocks of %d bytes\n", LARGEST_BLOCK);
+    fprintf(stderr, "benchmark: no memory for blocks of %d bytes\n", MAX_BLOCK);
     MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
   }
-  memset(from, 1, LARGEST_BLOCK); /* not 0: untouched pages have no memory */
-  memset(to, 1, LARGEST_BLOCK);
-  for (bytes = SMALLEST_BLOCK; bytes <= LARGEST_BLOCK; bytes *= 4)
+  memset(from, 1, MAX_BLOCK); /* not 0: untouched pages have no memory */
+  memset(to, 1, MAX_BLOCK);
+  for (bytes = MIN_BLOCK; bytes <= MAX_BLOCK; bytes *= 4)
     for (repetition = 0; repetition < BLOCK_REPETITIONS; repetition++) {
       MPI_Barrier(MPI_COMM_WORLD);
       start = MPI_Wtime();
@@ -234,7 +234,7 @@ static void answer(int bytes, int idle) {
 /* Sends many messages back to back, whose receives are posted (into one buffer, which is never
    read), until an answer reports that all have arrived. */
 static void stream(int bytes, int messages) {
-  MPI_Request requests[LONGEST_STREAM];
+  MPI_Request requests[MAX_STREAM_LENGTH];
   double start;
   int i;
   order(STREAM, bytes, messages, 0);
@@ -248,7 +248,7 @@ static void stream(int bytes, int messages) {
 }
 
 static void receive_stream(int bytes, int messages) {
-  MPI_Request requests[LONGEST_STREAM];
+  MPI_Request requests[MAX_STREAM_LENGTH];
   int i;
   for (i = 0; i < messages; i++)
     MPI_Irecv(in, bytes, MPI_BYTE, partner, DATA, MPI_COMM_WORLD, &requests[i]);
