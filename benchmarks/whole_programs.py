@@ -41,7 +41,7 @@ _PLAIN = {"tisim-cc": "mpicc", "tisim-c++": "mpicxx", "tisim-fc": "mpif90"}
 # waiting ranks yield.
 _LAUNCH = ("mpirun", "--oversubscribe", "--bind-to", "core:overload-allowed")
 # Minimum fraction of their cores that the ranks of a valid case had: other programs used the rest.
-_LEAST_SHARE = 0.95
+_MIN_SHARE = 0.95
 # Maximum interquartile range, relative to the median, of the real times of a valid case and of
 # those it is predicted from, as in `tisim validate`.
 _NOISY = 0.1
@@ -105,7 +105,7 @@ class Prediction:
     @property
     def is_counted(self) -> bool:
         """True if the node was idle otherwise, and did not change its speed."""
-        return median(self.had) >= _LEAST_SHARE and self.noise <= _NOISY
+        return median(self.had) >= _MIN_SHARE and self.noise <= _NOISY
 
     def row(self) -> str:
         """Return the row of the table, with errors that do not count in parentheses."""

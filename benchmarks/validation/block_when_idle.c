@@ -13,9 +13,9 @@
 #include <sys/prctl.h>
 
 /* Open MPI yields a few times before it has checked for work. */
-enum { MOST_SOCKETS = 512, YIELDS_BEFORE = 4, LONGEST_WAIT = 2 /* ms */ };
+enum { MAX_SOCKETS = 512, YIELDS_BEFORE = 4, MAX_WAIT = 2 /* ms */ };
 
-static __thread struct pollfd watched[MOST_SOCKETS];
+static __thread struct pollfd watched[MAX_SOCKETS];
 static __thread nfds_t watched_count;
 static __thread int idle_yields;
 
@@ -28,7 +28,7 @@ static void saw(int ready) {
 int poll(struct pollfd* sockets, nfds_t count, int timeout) {
   static int (*next)(struct pollfd*, nfds_t, int);
   if (next == NULL) next = (int (*)(struct pollfd*, nfds_t, int))next_function("poll");
-  if (timeout == 0 && count <= MOST_SOCKETS) {
+  if (timeout == 0 && count <= MAX_SOCKETS) {
     memcpy(watched, sockets, count * sizeof *sockets);
     watched_count = count;
   }
@@ -57,8 +57,8 @@ int sched_yield(void) {
   }
   if (++idle_yields < YIELDS_BEFORE || watched_count == 0) return 0;
   idle_yields = 0;
-  struct pollfd sockets[MOST_SOCKETS];
+  struct pollfd sockets[MAX_SOCKETS];
   memcpy(sockets, watched, watched_count * sizeof *sockets);
-  next(sockets, watched_count, LONGEST_WAIT);
+  next(sockets, watched_count, MAX_WAIT);
   return 0;
 }

@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOOKS_BEFORE = 20, LONGEST_WAIT = 2 /* ms */ };
+enum { LOOKS_BEFORE = 20, MAX_WAIT = 2 /* ms */ };
 enum { RANK_PRIORITY = 10, THREAD_PRIORITY = 20 };
 static const double AT_ONCE = 20e-6; /* maximum seconds between two polls */
 
@@ -60,7 +60,7 @@ int epoll_wait(int set, struct epoll_event* events, int most, int timeout) {
     looks = 0;
     if (!has_waited) go_first();
     has_waited = 1;
-    ready = next(set, events, most, LONGEST_WAIT);
+    ready = next(set, events, most, MAX_WAIT);
   }
   last = now();
   return ready;

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_DEVICES = 64, LONGEST_FRAME = 1 << 16, SOCKET_BUFFER = 64 << 20 };
+enum { MAX_DEVICES = 64, MAX_FRAME = 1 << 16, SOCKET_BUFFER = 64 << 20 };
 
 struct frame {
   struct frame* next;
@@ -57,11 +57,11 @@ static int opened(const char* device) {
 }
 
 int main(int count, char** words) {
-  static char buffer[LONGEST_FRAME];
-  struct pollfd waited[MOST_DEVICES + 1];
+  static char buffer[MAX_FRAME];
+  struct pollfd waited[MAX_DEVICES + 1];
   struct frame *first = NULL, **last = &first; /* by due time, since all have the same delay */
   int devices = count - 2;
-  if (devices < 2 || devices % 2 != 0 || devices > MOST_DEVICES) {
+  if (devices < 2 || devices % 2 != 0 || devices > MAX_DEVICES) {
     fputs("usage: delay_line MICROSECONDS DEVICE DEVICE [DEVICE DEVICE ...]\n", stderr);
     return 2;
   }

@@ -10,7 +10,7 @@ from benchmarks.validation.programs import KB, Program, written
 from tisim.traces.generate import Halo2D, Halo3D, Ring, Sparse, Transpose
 
 # Bytes of a message, or of a rank's part of a collective, log-uniformly distributed.
-_LEAST, _MOST = 500, 400 * KB
+_MIN_BYTES, _MAX_BYTES = 500, 400 * KB
 _RANKS = (3, 4, 5, 6, 7, 8)
 
 
@@ -30,7 +30,7 @@ def drawn(count: int, seed: int) -> Iterator[Program]:
 def _one(kind: int, chance: random.Random) -> Program:
     """Return a program of one kind."""
     ranks = chance.choice(_RANKS)
-    size = 8 * round(_LEAST / 8 * (_MOST / _LEAST) ** chance.random())
+    size = 8 * round(_MIN_BYTES / 8 * (_MAX_BYTES / _MIN_BYTES) ** chance.random())
     compute = chance.choice((0.0, 2e6, 2e7))
     halo = Halo2D(ranks=ranks, nbytes=size, iterations=4, compute=compute)
     makers = (

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tisim.gpu.step_machine import StepMachine
 
 # Maximum number of chunks of a stage that are tried.
-_MOST_CHUNKS = 8
+_MAX_CHUNKS = 8
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def _variants(model: Model, layout: Layout, space: Space) -> Iterator[Layout]:
     for schedule in schedules:
         chunks: Sequence[int] = (1,)
         if schedule == "interleaved":
-            chunks = space.chunks or _divisors(stage, _MOST_CHUNKS)[1:]
+            chunks = space.chunks or _divisors(stage, _MAX_CHUNKS)[1:]
         for n in chunks:
             for micro in space.micro_batch:
                 for again in space.recompute:

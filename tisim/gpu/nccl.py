@@ -57,7 +57,7 @@ _MIN_CHUNK_BYTES: Final = {"LL": 4096, "LL128": 19_200, "Simple": 0}
 # Bytes per channel of a call: 512 (LL128: 640) threads of 64 or 8 bytes each. For LL they apply to
 # each rank of a ring (``src/graph/tuning.cc``: ``threadThresholds``).
 _BYTES_PER_CHANNEL: Final = {"LL": 512 * 8, "LL128": 640 * 8, "Simple": 512 * 64}
-_FEWEST_THREADS: Final = 96 / 512
+_MIN_THREAD_FRACTION: Final = 96 / 512
 PIPELINE_CHUNK: Final = 512 * 1024
 _MAX_CHANNELS: Final = 32
 # Data of LL relative to LL128: 8 of 16 bytes are data, against 120 of 128.
@@ -555,7 +555,7 @@ class Communicator:
     def least_chunk(self, protocol: str, channels: int) -> float:
         """Return the minimum bytes that a step costs; calls with one channel have fewer threads."""
         least = _MIN_CHUNK_BYTES[protocol]
-        return least if channels > 1 else least * _FEWEST_THREADS
+        return least if channels > 1 else least * _MIN_THREAD_FRACTION
 
     def _ring(self, operation: str, size: float, protocol: str) -> Collective:
         """All ranks send in each step; one additional step copies the last chunk."""

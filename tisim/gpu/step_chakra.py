@@ -41,7 +41,7 @@ _ATTRIBUTES = (
     *("pg_name", "comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag"),
 )
 # Maximum size of a message in bytes.
-_LONGEST = 1 << 26
+_MAX_MESSAGE_BYTES = 1 << 26
 _OF_RANK = re.compile(r"(?P<stem>.*)\.(?P<rank>\d+)\.et")
 
 
@@ -227,7 +227,7 @@ def _read(file: Path) -> list[_Node]:
         with open_input(file) as stream:
             while (head := _size(stream)) is not None:
                 size, width = head
-                message = stream.read(size) if size <= _LONGEST else b""
+                message = stream.read(size) if size <= _MAX_MESSAGE_BYTES else b""
                 if len(message) < size:
                     raise _DamagedError
                 if count:  # the first message describes the file

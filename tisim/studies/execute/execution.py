@@ -118,7 +118,7 @@ _USUAL_LIMIT = 300.0
 # Seconds between two polls of the results.
 _INTERVAL = 0.05
 # Maximum number of ranks that are named if an execution hangs.
-_MOST_NAMED = 8
+_MAX_NAMED = 8
 
 
 def execute(
@@ -325,9 +325,9 @@ def _hangs(
     files = trace.files
     where = "; ".join(
         f"rank {rank} is in {action} ({files[rank]}:{line})"
-        for rank, action, line in states[:_MOST_NAMED]
+        for rank, action, line in states[:_MAX_NAMED]
     )
-    more = f"; and {len(states) - _MOST_NAMED} more" if len(states) > _MOST_NAMED else ""
+    more = f"; and {len(states) - _MAX_NAMED} more" if len(states) > _MAX_NAMED else ""
     ended = len(report.repetitions)
     return (
         f"{trace.name}: nothing has ended within {limit:g} s, after {ended} repetitions: "

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # A file that is rewritten completely each time: minimum seconds between writes, and a multiple of
 # the duration of a write, so that writing takes a small fraction of the time.
-_LEAST_SECONDS_BETWEEN_WRITES = 0.5
+_MIN_SECONDS_BETWEEN_WRITES = 0.5
 _PAUSE_PER_WRITE = 20.0
 
 
@@ -167,7 +167,7 @@ class ParquetStore(Store):
         if start >= self._next:
             self.finish(self._rows)
             end = time.monotonic()
-            self._next = end + max(_LEAST_SECONDS_BETWEEN_WRITES, _PAUSE_PER_WRITE * (end - start))
+            self._next = end + max(_MIN_SECONDS_BETWEEN_WRITES, _PAUSE_PER_WRITE * (end - start))
 
     def _read(self) -> tuple[Sequence[str], list[Row]]:
         import pandas as pd

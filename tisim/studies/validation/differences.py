@@ -90,9 +90,9 @@ def _of_a_run(case: Case, trace: Trace, scratch: Path, repeat: int) -> Messages 
 
 
 # Maximum number of each that are named.
-_MOST = 3
+_MAX_NAMED = 3
 # Calls whose times differ by a smaller fraction of the real time are omitted.
-_LEAST = 0.02
+_MIN_DIFFERENCE = 0.02
 #: Seconds in calls of each kind, summed over the ranks.
 KindTimes = Mapping[str, float]
 
@@ -122,7 +122,7 @@ def _ranks(real_ends: Sequence[Sequence[float]], predicted: Sequence[float]) -> 
         for rank, (mine, theirs) in enumerate(zip(predicted, real, strict=True))
     ]
     (low, first), (high, last) = min(ratios), max(ratios)
-    if high - low < 2 * _LEAST:
+    if high - low < 2 * _MIN_DIFFERENCE:
         return f"all ranks alike: predicted over real is {low:.2f} to {high:.2f}"
     return f"predicted over real is {low:.2f} for rank {first} and {high:.2f} for rank {last}"
 
@@ -136,8 +136,8 @@ def _kinds(real: KindTimes, predicted: KindTimes, ranks: int, median: float) -> 
     return [
         f"{kind}: {format_time(predicted.get(kind, 0.0) / ranks, 3)} a rank predicted, "
         f"{format_time(real.get(kind, 0.0) / ranks, 3)} real"
-        for difference, kind in differences[:_MOST]
-        if abs(difference) > _LEAST * median
+        for difference, kind in differences[:_MAX_NAMED]
+        if abs(difference) > _MIN_DIFFERENCE * median
     ]
 
 

@@ -3,7 +3,7 @@
 
 #include "execute.h"
 
-enum { MOST = 1 << 16 };
+enum { MAX_COMMUNICATORS = 1 << 16 };
 
 /* Initialised on first use: 0 means that there is none. */
 static struct {
@@ -14,7 +14,7 @@ static struct {
   int exists;
   int is_copied;
   int has_topology;
-} table[MOST];
+} table[MAX_COMMUNICATORS];
 
 static void finish_copy(int number) {
   if (!table[number].is_copied) return;
@@ -134,7 +134,7 @@ void free_communicator(const struct instruction* instruction) {
 void free_communicators(void) {
   if (program.rehearsing) return;
   free_topology(0);
-  for (int number = 1; number < MOST; number++) {
+  for (int number = 1; number < MAX_COMMUNICATORS; number++) {
     if (!table[number].exists) continue;
     finish_copy(number);
     free_topology(number);

@@ -4,8 +4,8 @@
 
 /* A rank wakes some 50 us late, and short computations are frequent: each is added to a debt, which
  * is slept once it is long enough. Excess sleep is deducted, up to a millisecond. */
-#define SHORTEST_SLEEP 50e-6
-#define LARGEST_CREDIT 1e-3
+#define MIN_SLEEP 50e-6
+#define MAX_CREDIT 1e-3
 
 static double debt;
 static double measured_speed;
@@ -13,11 +13,11 @@ static double rehearsed; /* seconds */
 
 static void sleep_debt(double seconds) {
   debt += seconds;
-  if (debt < SHORTEST_SLEEP) return;
+  if (debt < MIN_SLEEP) return;
   const double begin = now();
   sleep_until(begin + debt);
   debt -= now() - begin;
-  if (debt < -LARGEST_CREDIT) debt = -LARGEST_CREDIT;
+  if (debt < -MAX_CREDIT) debt = -MAX_CREDIT;
 }
 
 static void spin(double seconds) {
