@@ -24,14 +24,14 @@ RECORD = Path(__file__).with_name("instructions.json")
 TOLERANCE = 0.03
 
 
-def _of_class_s(name: str, ranks: int) -> TraceSource:
+def _class_s_trace(name: str, ranks: int) -> TraceSource:
     return archived(name, ROOT / "traces" / "npb.S.tar.xz", ranks)
 
 
 # Name, trace, platform.
 _REPLAYS: tuple[tuple[str, TraceSource, Callable[[], Path]], ...] = (
-    ("lu.S.4 on backbone", _of_class_s("lu.S.4", 4), lambda: ROOT / "platforms/backbone.xml"),
-    ("cg.S.16 on graphene", _of_class_s("cg.S.16", 16), lambda: ROOT / "platforms/graphene.xml"),
+    ("lu.S.4 on backbone", _class_s_trace("lu.S.4", 4), lambda: ROOT / "platforms/backbone.xml"),
+    ("cg.S.16 on graphene", _class_s_trace("cg.S.16", 16), lambda: ROOT / "platforms/graphene.xml"),
     ("sparse.256 on a fat tree", SPARSE.make(256), lambda: new_platform("fat-tree", 256)),
     ("sparse.256 on a torus", SPARSE.make(256), lambda: new_platform("torus", 256)),
 )

@@ -148,11 +148,11 @@ def fit_piecewise(
     known = np.zeros_like(curve.seconds) if offset is None else offset
     least = least_intercept + least_slope * curve.nbytes
     points = Points(curve.nbytes, curve.seconds, known + least, curve.weights)
-    places = _given(curve, changes)
+    places = _breakpoint_positions(curve, changes)
     if breakpoints is not None:
-        places |= _given(curve, breakpoints)
+        places |= _breakpoint_positions(curve, breakpoints)
     else:
-        places |= _found(points, sorted(places), _given(curve, hints, strict=False))
+        places |= _found(points, sorted(places), _breakpoint_positions(curve, hints, strict=False))
     starts = [0, *sorted(places)]
     ends = [*starts[1:], len(curve.nbytes)]
     segments = []
@@ -170,7 +170,9 @@ def fit_piecewise(
     return Piecewise(curve.operation, tuple(segments))
 
 
-def _given(curve: Curve, breakpoints: Sequence[int], *, strict: bool = True) -> dict[int, int]:
+def _breakpoint_positions(
+    curve: Curve, breakpoints: Sequence[int], *, strict: bool = True
+) -> dict[int, int]:
     """Return position in the curve and boundary of each breakpoint within the measured sizes."""
     places: dict[int, int] = {}
     for size in sorted(breakpoints):

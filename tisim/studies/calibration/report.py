@@ -200,7 +200,7 @@ def figure(calibration: Calibration) -> Figure:
         _measured(axes, calibration, fit)
     simulated = _thinned(calibration.simulated)
     axes.plot(
-        _on_log(simulated["bytes"].to_numpy(dtype=np.float64)),
+        _log_axis_sizes(simulated["bytes"].to_numpy(dtype=np.float64)),
         simulated["pingpong"],
         linestyle="none",
         marker="o",
@@ -225,7 +225,7 @@ def _measured(axes: Axes, calibration: Calibration, fit: Piecewise) -> None:
     frame = calibration.measurements.frame
     rows = frame[frame["operation"] == fit.operation]
     axes.plot(
-        _on_log(rows["bytes"].to_numpy(dtype=np.float64)),
+        _log_axis_sizes(rows["bytes"].to_numpy(dtype=np.float64)),
         rows["seconds"],
         linestyle="none",
         marker=".",
@@ -251,7 +251,7 @@ def _thinned(simulated: pd.DataFrame) -> pd.DataFrame:
     return simulated.iloc[np.unique(np.minimum([0, *places], len(sizes) - 1))]
 
 
-def _on_log(nbytes: Floats) -> Floats:
+def _log_axis_sizes(nbytes: Floats) -> Floats:
     """Return sizes for a logarithmic axis: messages without payload are at half a byte."""
     return np.where(nbytes > 0, nbytes, 0.5)
 

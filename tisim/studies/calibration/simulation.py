@@ -177,12 +177,12 @@ def simulate_star(
 
     env = Environment(platform, {**_EVEN, "network/weight-S": str(weight)})
     for rank in env.mpi(list(hosts)):
-        env.process(_of_a_star(rank, pattern, nbytes))
+        env.process(_star_calls(rank, pattern, nbytes))
     env.run()
     return float(env.now)
 
 
-def _of_a_star(rank: MpiRank, pattern: str, nbytes: int) -> Calls:
+def _star_calls(rank: MpiRank, pattern: str, nbytes: int) -> Calls:
     others = range(1, rank.size) if rank.number == 0 else [0]
     for other in others:
         if (rank.number == 0) == (pattern == "incast"):

@@ -118,7 +118,7 @@ class _Study:
         if "trace" in found:
             found["trace"] = self._files(found["trace"])
         for key, value in found.get("config", {}).items():
-            self._at_key("config", key, 0, partial(Config, {key: value}))
+            self._check_at_key("config", key, 0, partial(Config, {key: value}))
         if "baseline" in found:
             found["baseline"] = self._point("baseline", found["baseline"], 0)
         vary = found.get("vary")
@@ -135,8 +135,8 @@ class _Study:
             return None
         self._check_key(_PRICES, prices)
         for name in prices:
-            self._at_key(_PRICES, name, 0, partial(Axis.parse, name))
-            self._at_key(_PRICES, name, 0, partial(Prices, {name: prices[name]}))
+            self._check_at_key(_PRICES, name, 0, partial(Axis.parse, name))
+            self._check_at_key(_PRICES, name, 0, partial(Prices, {name: prices[name]}))
         return dict(prices)
 
     def _check_key(self, key: str, value: object) -> None:
@@ -158,7 +158,7 @@ class _Study:
                 return values
             return [self._locate_files(axis, choice) for choice in choices]
 
-        return self._at_key("vary", name, 0, check)
+        return self._check_at_key("vary", name, 0, check)
 
     def _point(self, section: str, values: Mapping[str, object], number: int) -> dict[str, object]:
         point: dict[str, object] = {}
@@ -168,7 +168,7 @@ class _Study:
                 axis = Axis.parse(name)
                 return self._locate_files(axis, axis.choice(value))
 
-            point[name] = self._at_key(section, name, number, check)
+            point[name] = self._check_at_key(section, name, number, check)
         return point
 
     def _locate_files(self, axis: Axis, choice: Choice) -> Choice:
@@ -188,7 +188,7 @@ class _Study:
     def _path_of(self, name: str) -> str:
         return str(self._directory / name)
 
-    def _at_key(self, section: str, key: str, number: int, check: Callable[[], _T]) -> _T:
+    def _check_at_key(self, section: str, key: str, number: int, check: Callable[[], _T]) -> _T:
         """Return the result of `check`; an error is given its place in the file."""
         try:
             return check()

@@ -42,18 +42,18 @@ def count_messages(case: Case, trace: Trace) -> Messages | None:
     with tempfile.TemporaryDirectory() as scratch:
         empty = Path(scratch) / "empty.txt"
         empty.write_text("".join(f"{rank} init\n" for rank in range(trace.ranks)))
-        own = _of_a_repetition(case, Trace.open(empty), Path(scratch))
-        both = _of_a_repetition(case, trace, Path(scratch))
+        own = _messages_per_repetition(case, Trace.open(empty), Path(scratch))
+        both = _messages_per_repetition(case, trace, Path(scratch))
     return None if own is None or both is None else both - own
 
 
-def _of_a_repetition(case: Case, trace: Trace, scratch: Path) -> Messages | None:
-    once = _of_a_run(case, trace, scratch, 1)
-    twice = None if once is None else _of_a_run(case, trace, scratch, 2)
+def _messages_per_repetition(case: Case, trace: Trace, scratch: Path) -> Messages | None:
+    once = _messages_of_run(case, trace, scratch, 1)
+    twice = None if once is None else _messages_of_run(case, trace, scratch, 2)
     return None if once is None or twice is None else twice - once
 
 
-def _of_a_run(case: Case, trace: Trace, scratch: Path, repeat: int) -> Messages | None:
+def _messages_of_run(case: Case, trace: Trace, scratch: Path, repeat: int) -> Messages | None:
     prefix = scratch / f"monitored-{repeat}"
     variables = {
         "OMPI_MCA_pml": "ob1,monitoring",
