@@ -187,7 +187,7 @@ class Section:
 
     def content(self) -> bytes:
         if crc32c(self.stored) != self.checksum:
-            raise DamagedError(f"its section {self.name} is not what was written")
+            raise DamagedError(f"its section {self.name} has a wrong checksum")
         if self.flags & CODED:
             raise DamagedError(f"its section {self.name} is coded bit by bit")
         return expand_copies(self.stored, self.size) if self.flags & COPIED else self.stored
@@ -197,11 +197,11 @@ def read_sections(data: bytes) -> list[Section]:
     """Return the sections of a file, in order."""
     reader = ByteReader(data)
     if reader.take(len(MAGIC)) != MAGIC or reader.fixed32() != 2:
-        raise DamagedError("it does not begin as a packed trace of version 2")
+        raise DamagedError("it does not begin like a packed trace of version 2")
     checksum = reader.fixed32()
     table = reader.text()
     if crc32c(table) != checksum:
-        raise DamagedError("its table of sections is not what was written")
+        raise DamagedError("its table of sections has a wrong checksum")
     entries = ByteReader(table)
     sections = []
     while not entries.at_end():
@@ -550,7 +550,7 @@ def _kind(shape: Shape, arguments: list[Argument]) -> Iterator[int]:
 def _decoders(blocks: list[tuple[int, bytes, int]]) -> Iterator[BlockDecoder]:
     for count, block, checksum in blocks:
         if crc32c(block) != checksum:
-            raise DamagedError("a block of values is not what was written")
+            raise DamagedError("a block of values has a wrong checksum")
         decoder = BlockDecoder(block)
         for _ in range(count):
             yield decoder

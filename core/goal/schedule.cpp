@@ -29,7 +29,7 @@ class Text {
     bool counted = false;
     while (next()) {
       if (word_ == "num_ranks") {
-        if (counted) fail("num_ranks stands once, above the ranks");
+        if (counted) fail("num_ranks must occur once, above the ranks");
         const std::int64_t count = number(1, kMostRanks);
         // Checked before allocating: each rank has at least a line "rank N {}".
         if (static_cast<std::size_t>(count) > text_.size() / kRankBytes + 1)
@@ -41,7 +41,7 @@ class Text {
         if (rank >= static_cast<std::int64_t>(made.ranks.size()))
           fail("rank " + std::to_string(rank) + " is not below num_ranks");
         GoalRank& program = made.ranks[static_cast<std::size_t>(rank)];
-        if (!program.lines.empty()) fail("rank " + std::to_string(rank) + " is there twice");
+        if (!program.lines.empty()) fail("rank " + std::to_string(rank) + " occurs twice");
         want("{");
         read_rank(program, rank, made);
         ++ranks_read;
@@ -49,7 +49,7 @@ class Text {
         fail("expected 'num_ranks N' and then 'rank N {', not '" + shown() + "'");
       }
     }
-    if (!counted) fail("has no line num_ranks, as GOAL schedules have");
+    if (!counted) fail("lacks the line num_ranks of GOAL schedules");
     if (ranks_read < made.ranks.size()) {
       const auto missing =
           std::find_if(made.ranks.begin(), made.ranks.end(),
@@ -164,7 +164,7 @@ class Text {
       add(rank, made);
       if (!label.empty() &&
           !labels.emplace(label, static_cast<std::uint32_t>(rank.ops.size() - 1)).second)
-        fail("the label " + std::string(label.substr(0, 60)) + " is there twice");
+        fail("the label " + std::string(label.substr(0, 60)) + " occurs twice");
     }
     fail("ends within rank " + std::to_string(number));
   }
@@ -178,14 +178,13 @@ class Text {
     row = row.substr(0, row.find_last_not_of(" \t\r") + 1).substr(0, 60);
     fail("'" + std::string(row) +
          "' is not a send, recv, calc, requires or irequires of GOAL; schedules of LogGOPSim 2 "
-         "(put, append and so on) are not read");
+         "(put, append and so on) are not supported");
   }
 
   std::uint32_t labelled(const std::unordered_map<std::string_view, std::uint32_t>& labels,
                          std::string_view label) const {
     const auto entry = labels.find(label);
-    if (entry == labels.end())
-      fail("there is no label " + std::string(label.substr(0, 60)) + " above");
+    if (entry == labels.end()) fail("no label " + std::string(label.substr(0, 60)) + " above");
     return entry->second;
   }
 
@@ -200,11 +199,11 @@ class Text {
       op.amount = number(0, kMostAmount, "b");
       const bool sends = op.kind == GoalKind::send;
       if (!next() || word_ != (sends ? "to" : "from"))
-        fail(sends ? "a send is to a rank" : "a recv is from a rank");
+        fail(sends ? "a send needs 'to' and a rank" : "a recv needs 'from' and a rank");
       op.peer = static_cast<std::int32_t>(number(kGoalAny, kMostRanks));
-      if (sends && op.peer == kGoalAny) fail("a send to no rank");
+      if (sends && op.peer == kGoalAny) fail("a send without a destination rank");
       if (op.peer >= static_cast<std::int32_t>(made.ranks.size()))
-        fail("there is no rank " + std::to_string(op.peer));
+        fail("no rank " + std::to_string(op.peer));
       if (next_is("tag")) {
         const std::int64_t tag = number(kGoalAny, kMostAmount);
         if (tag > std::numeric_limits<std::int32_t>::max())
@@ -244,8 +243,8 @@ class Bytes {
 
 [[noreturn]] void fail_rank(std::size_t rank) {
   throw GoalError("rank " + std::to_string(rank) +
-                      " has other contents than LogGOPSim's txt2bin writes; schedules of LogGOPSim "
-                      "2 (put, append and so on) are not read",
+                      " is not in the format of LogGOPSim's txt2bin; schedules of LogGOPSim "
+                      "2 (put, append and so on) are not supported",
                   0);
 }
 
@@ -287,7 +286,7 @@ void read_binary_rank(std::string_view data, std::size_t number, GoalSchedule& m
     };
     if (of_message &&
         (peer >= made.ranks.size() && (op.kind == GoalKind::send || op.peer != kGoalAny)))
-      fail("there is no rank " + std::to_string(peer));
+      fail("no rank " + std::to_string(peer));
     if (of_message && op.tag < kGoalAny)
       fail("the tag " + std::to_string(tag) + " is above 2^31 - 1");
     rank.ops.push_back(op);
@@ -322,13 +321,13 @@ GoalSchedule read_binary(std::string_view content) {
   bytes.take<std::uint8_t>();
   bytes.take<std::uint8_t>();
   if (ranks == 0 || bytes.left() / 16 < ranks)
-    throw GoalError("is cut: its " + std::to_string(ranks) + " ranks are not there", 0);
+    throw GoalError("is truncated: its " + std::to_string(ranks) + " ranks are missing", 0);
   made.ranks.resize(ranks);
   const std::string_view body = content.substr(sizeof kMagic);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const auto begin = bytes.take<std::uint64_t>(), end = bytes.take<std::uint64_t>();
     if (begin > end || end > body.size())
-      throw GoalError("is cut: rank " + std::to_string(rank) + " is not all there", 0);
+      throw GoalError("is truncated: rank " + std::to_string(rank) + " is incomplete", 0);
     read_binary_rank(body.substr(begin, end - begin), rank, made);
   }
   return made;

@@ -28,7 +28,7 @@ GoalSequence::GoalSequence(std::shared_ptr<const GoalSchedule> schedule, std::si
       throw GoalError("rank " + std::to_string(rank) + ", " + rank_.place(op) +
                           ": computes on the processors " + std::to_string(*cpu) + " and " +
                           std::to_string(operation.cpu) +
-                          " at once, but a rank of a trace computes on one",
+                          " at the same time, but a rank of a trace has only one",
                       0);
     }
     cpu = operation.cpu;
@@ -140,9 +140,9 @@ void GoalSequence::end(std::uint32_t op, bool was_under_way) {
 
 void GoalSequence::wait() {
   if (waiting_.empty()) {
-    throw GoalError("operations of rank " + std::to_string(number_) +
-                        " require one another, so that none can begin",
-                    0);
+    throw GoalError(
+        "operations of rank " + std::to_string(number_) + " require one another, so none can begin",
+        0);
   }
   const std::uint32_t first = *waiting_.begin();
   std::vector<std::uint32_t> needed;

@@ -118,7 +118,7 @@ TEST("the index of a communicator that all have freed is used again") {
 
 TEST("a rank that is in no communicator of an id is an error of its line") {
   Replay replay({{"send 1 7 1000 comm=5"}, {}});
-  CHECK_THROWS(replay.run(), TraceError, "is in no communicator 5");
+  CHECK_THROWS(replay.run(), TraceError, "is not in a communicator 5");
 }
 
 TEST("a comm_group makes a communicator of the ranks that it lists, in their order") {
@@ -269,7 +269,7 @@ TEST("schedule check: unknown codes, columns of different lengths, waits that mu
   }
   CHECK(failed);
   CHECK(contains(verdict({{StepCode::isend, 1, 1, 0}, {StepCode::wait, 0, 0, 0}}, false),
-                 "step 2: waits, which a non-blocking collective must not"));
+                 "step 2: waits, which is not allowed in a non-blocking collective"));
 }
 
 TEST("schedule check: a round of a non-blocking collective ends with all of its requests") {

@@ -77,17 +77,17 @@ void CommunicatorCreation::check_same_id(const Rank& rank, std::uint16_t id,
                                std::to_string(id_of_first) + " for rank " +
                                std::to_string(runtime_.ranks[first].number) + " (line " +
                                std::to_string(line) +
-                               " of its trace); all ranks of the parent give it the same number");
+                               " of its trace); all ranks of the parent must use the same number");
 }
 
 void CommunicatorCreation::check_free_id(const Rank& rank, std::uint16_t id) const {
   if (id == 0)
-    runtime_.jobs.fail(rank, "communicator 0 is the world, a new one needs another number");
+    runtime_.jobs.fail(rank, "communicator 0 is the world; use another number for a new one");
   for (const Membership& membership : rank.comms()) {
     if (membership.id != id) continue;
     runtime_.jobs.fail(rank, "rank " + std::to_string(rank.number) + " is in a communicator " +
                                  std::to_string(id) +
-                                 " already; comm_free it first or take another number");
+                                 " already; comm_free it first or use another number");
   }
 }
 

@@ -13,13 +13,13 @@ const Membership& CommunicatorTable::membership(const Rank& rank, std::uint16_t 
   for (const Membership& membership : rank.comms()) {
     if (membership.id == id) return membership;
   }
-  runtime_.jobs.fail(rank, "rank " + std::to_string(rank.number) + " is in no communicator " +
-                               std::to_string(id) + " here; it is made by comm_split or comm_dup");
+  runtime_.jobs.fail(rank, "rank " + std::to_string(rank.number) + " is not in a communicator " +
+                               std::to_string(id) + " here; create it with comm_split or comm_dup");
 }
 
 std::int32_t CommunicatorTable::create() {
   if (contexts_ == std::numeric_limits<std::int32_t>::max() / 2) {
-    throw std::length_error("there are too many communicators to number them");
+    throw std::length_error("too many communicators");
   }
   std::int32_t index = count();
   if (free_.empty()) {

@@ -190,10 +190,10 @@ bool contains(const std::string& text, const char* part) {
 }
 
 TEST("numbers that name no request, or are not free") {
-  CHECK(contains(error_of({"wait request=1"}), "rank-0:2: there is no request 1"));
+  CHECK(contains(error_of({"wait request=1"}), "rank-0:2: no request 1"));
   CHECK(contains(error_of({"isend 1 0 5 request=1", "wait request=1", "wait request=1"}),
-                 "rank-0:4: there is no request 1"));
-  CHECK(contains(error_of({"waitall requests=7"}), "rank-0:2: there is no request 7"));
+                 "rank-0:4: no request 1"));
+  CHECK(contains(error_of({"waitall requests=7"}), "rank-0:2: no request 7"));
   CHECK(contains(error_of({"irecv 1 0 5 request=1", "irecv 1 0 5 request=1"}),
                  "rank-0:3: request 1 is still pending"));
   CHECK(contains(error_of({"isend 1 0 5 request=1", "start request=1"}),
@@ -203,10 +203,10 @@ TEST("numbers that name no request, or are not free") {
 }
 
 TEST("what cannot be cancelled or freed is named") {
-  CHECK(contains(error_of({"cancel request=0"}), "there is no request 0"));
-  CHECK(contains(error_of({"request_free request=0"}), "there is no request 0"));
+  CHECK(contains(error_of({"cancel request=0"}), "no request 0"));
+  CHECK(contains(error_of({"request_free request=0"}), "no request 0"));
   CHECK(contains(error_of({"isend 1 1 10 request=0", "request_free request=0", "wait request=0"}),
-                 "there is no request 0"));
+                 "no request 0"));
   CHECK(contains(error_of({"recv_init 1 1 10 request=0", "cancel request=0"}), "is not active"));
 }
 

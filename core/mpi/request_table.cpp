@@ -428,8 +428,8 @@ NumberedRequest& RequestTable::give_number(Rank& rank, std::int32_t number) {
   if (it.pending >= 0) {
     if (!it.may_be_complete) {
       runtime_.jobs.fail(rank, numbered(number) +
-                                   " is still pending; wait for it or test it before its number "
-                                   "is given to another");
+                                   " is still pending; wait for it or test it before reusing its "
+                                   "number");
     }
     detach_number(rank, it.pending);
   }
@@ -475,8 +475,8 @@ void RequestTable::name_requests(Rank& rank) {
 NumberedRequest& RequestTable::given(Rank& rank, std::int32_t number) {
   NumberedRequest& it = rank.optional_state().numbers[number];
   if (!it.given) {
-    runtime_.jobs.fail(rank, "there is no " + numbered(number) +
-                                 "; a number names a request from the line that gives it to the "
+    runtime_.jobs.fail(rank, "no " + numbered(number) +
+                                 "; a number is valid from the line that assigns it to the "
                                  "wait for it");
   }
   return it;
@@ -497,14 +497,14 @@ void RequestTable::refuse_collective(const Rank& rank, std::int32_t number,
                                      std::int32_t pending) const {
   if (pending < 0 || requests_[pending].type != RequestType::collective) return;
   runtime_.jobs.fail(
-      rank, numbered(number) + " is of a collective; MPI allows only to wait for it or to test it");
+      rank, numbered(number) + " is of a collective; MPI only allows waiting for it or testing it");
 }
 
 std::int32_t RequestTable::to_cancel(Rank& rank, std::int32_t number) {
   const NumberedRequest& it = given(rank, number);
   refuse_collective(rank, number, it.pending);
   if (it.pending < 0 && it.persistent >= 0 && !it.may_be_complete) {
-    runtime_.jobs.fail(rank, numbered(number) + " is not active; start it before it is cancelled");
+    runtime_.jobs.fail(rank, numbered(number) + " is not active; start it before cancelling it");
   }
   return it.pending;
 }
@@ -528,13 +528,13 @@ std::int32_t RequestTable::to_start(Rank& rank, std::int32_t number) {
   NumberedRequest& it = rank.optional_state().numbers[number];
   if (it.persistent < 0) {
     runtime_.jobs.fail(rank, numbered(number) +
-                                 " is not persistent; a start needs the number that a send_init or "
+                                 " is not persistent; a start needs the number of a send_init or "
                                  "recv_init gave");
   }
   if (it.pending >= 0) {
     if (!it.may_be_complete) {
       runtime_.jobs.fail(rank, numbered(number) +
-                                   " is still active; wait for it or test it before it is started "
+                                   " is still active; wait for it or test it before starting it "
                                    "again");
     }
     detach_number(rank, it.pending);

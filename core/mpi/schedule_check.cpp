@@ -72,7 +72,7 @@ class ScheduleChecker {
         start_request();
         return;
       case StepCode::wait:
-        if (!blocking_) fail("waits, which a non-blocking collective must not");
+        if (!blocking_) fail("waits, which is not allowed in a non-blocking collective");
         finish_request();
         return;
       case StepCode::waitall:
@@ -81,15 +81,15 @@ class ScheduleChecker {
         return;
       case StepCode::sendrecv:
         check_send();
-        if (!follows(StepCode::recv_half)) fail("sends and receives, but has no receiving half");
+        if (!follows(StepCode::recv_half)) fail("is a sendrecv without its receiving half");
         ++row_;
         check_receive();
         return;
       case StepCode::recv_half:
-        fail("is the receiving half of a sendrecv without the sending half");
+        fail("is the receiving half of a sendrecv without its sending half");
       case StepCode::compute:
         if (!(rows_.sizes[row_] >= 0) || !std::isfinite(rows_.sizes[row_])) {
-          fail("computes " + text_of(rows_.sizes[row_]) + " flops; give 0 or more");
+          fail("computes " + text_of(rows_.sizes[row_]) + " flops; must be at least 0");
         }
         return;
       case StepCode::file_iread:
@@ -102,7 +102,8 @@ class ScheduleChecker {
         check_file();
         return;
       case StepCode::file_own:
-        if (!has_file_) fail("reads or writes a file, which only collective calls on files do");
+        if (!has_file_)
+          fail("reads or writes a file, which is only allowed in collective file calls");
         return;
       case StepCode::file_offset:
         fail("is an offset without a read or write");
@@ -112,7 +113,7 @@ class ScheduleChecker {
   }
 
   void check_file() {
-    if (!has_file_) fail("reads or writes a file, which only collective calls on files do");
+    if (!has_file_) fail("reads or writes a file, which is only allowed in collective file calls");
     check_bytes("moves ");
     if (!follows(StepCode::file_offset)) fail("reads or writes a file, but has no offset");
     ++row_;
@@ -151,7 +152,7 @@ class ScheduleChecker {
     const std::int32_t slot = rows_.slots[row_];
     if (slot < 0 || static_cast<std::size_t>(slot) >= pending_.size()) {
       fail("starts the request " + std::to_string(slot) +
-           "; requests are numbered from 0 in the order in which they are started");
+           "; requests are numbered from 0 in the order of their start");
     }
     if (pending_[static_cast<std::size_t>(slot)]) {
       fail("starts the request " + std::to_string(slot) +
@@ -165,7 +166,7 @@ class ScheduleChecker {
     if (slot < 0 || static_cast<std::size_t>(slot) >= pending_.size() ||
         !pending_[static_cast<std::size_t>(slot)]) {
       fail("waits for the request " + std::to_string(slot) +
-           ", which is not pending; wait once for what isend or irecv returned");
+           ", which is not pending; wait once for each result of isend or irecv");
     }
     pending_[static_cast<std::size_t>(slot)] = false;
   }

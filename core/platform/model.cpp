@@ -18,7 +18,7 @@ namespace {
 
 void check_number(const std::string& field, double value) {
   if (!(value >= 0 && value < std::numeric_limits<double>::infinity())) {
-    refuse(field, "is a finite number that is not negative, not " + std::to_string(value));
+    refuse(field, "must be a finite non-negative number, not " + std::to_string(value));
   }
 }
 
@@ -74,18 +74,18 @@ void check(const Model& model) {
     if (factor == 0) refuse("bandwidth_factor", "must be above zero");
   }
   if (model.ordering != "fair" && model.ordering != "fifo") {
-    refuse("ordering", "is fair or fifo, not " + model.ordering);
+    refuse("ordering", "must be fair or fifo, not " + model.ordering);
   }
   if (model.rendezvous != "put" && model.rendezvous != "put-ack" && model.rendezvous != "get" &&
       model.rendezvous != "send") {
-    refuse("rendezvous", "is put, put-ack, get or send, not " + model.rendezvous);
+    refuse("rendezvous", "must be put, put-ack, get or send, not " + model.rendezvous);
   }
   constexpr std::array<std::string_view, 4> kKnown{"simgrid", "rdma", "openmpi", "mpich"};
   if (std::ranges::find(kKnown, model.rma) == kKnown.end()) {
-    refuse("rma", "is simgrid, rdma, openmpi or mpich, not " + model.rma);
+    refuse("rma", "must be simgrid, rdma, openmpi or mpich, not " + model.rma);
   }
   if (model.fragment_bytes <= 0 || model.fragments_queued <= 0) {
-    refuse("fragments", "have at least one byte, and one of them is queued");
+    refuse("fragments", "must have at least one byte, and at least one must be queued");
   }
   if (model.send_buffer < 0) refuse("send_buffer", "must not be negative");
   if (model.jitter_size >= 1) refuse("jitter_size", "must be below 1");

@@ -37,7 +37,8 @@ std::shared_ptr<const Descriptor> make_temporary_file() {
   std::string path = directory != nullptr && *directory != '\0' ? directory : "/tmp";
   path += "/tisim-XXXXXX";
   const int number = ::mkstemp(path.data());
-  if (number < 0) fail(path, "no temporary file can be made; set TMPDIR to a directory with room");
+  if (number < 0)
+    fail(path, "cannot create a temporary file; set TMPDIR to a directory with free space");
   ::unlink(path.c_str());
   return std::make_shared<const Descriptor>(number);
 }

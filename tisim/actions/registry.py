@@ -81,9 +81,11 @@ class Registry:
             If the name is not valid in a trace line, or is a built-in action.
         """
         if not name or any(c.isspace() for c in name) or name.startswith("#"):
-            raise InputError(f"an action's name is one word without blanks, not {name!r}")
+            raise InputError(f"an action's name must be one word without blanks, not {name!r}")
         if name.lower() in {known for known, _ in _core.known_actions()}:
-            raise InputError(f"the action {name!r} exists already; register yours by another name")
+            raise InputError(
+                f"the action {name!r} already exists; register yours under another name"
+            )
 
         def register(function: _A) -> _A:
             self._actions[name] = function

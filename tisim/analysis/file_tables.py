@@ -58,7 +58,7 @@ def describe_order(accesses: AccessesDict, opens: int) -> str:
     """
     following = accesses["calls"] - min(opens, accesses["calls"])
     if following <= 0:
-        return "one a file"
+        return "one per file"
     shares = {
         "consecutive": min(accesses["consecutive"] / following, 1.0),
         "sequential": min(accesses["sequential"] / following, 1.0),

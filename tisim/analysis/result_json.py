@@ -221,8 +221,8 @@ def read_file(path: str | os.PathLike[str]) -> ResultDict:
     """Read a file written by ``tisim replay --json``; raise `InputError` for any other file."""
     if os.fspath(path).endswith(".tir"):
         raise InputError(
-            "is a run file, which 'tisim view' shows, two of them side by side; compare results of "
-            "'tisim replay --json'",
+            "is a run file: 'tisim view' shows one, or two side by side; 'tisim compare' needs "
+            "results of 'tisim replay --json'",
             file=path,
         )
     return parse(read_text(path, "this result"), path)

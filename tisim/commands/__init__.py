@@ -115,7 +115,8 @@ digits_option = click.option(
     metavar="N",
     expose_value=False,
     callback=_use_digits,
-    help="Significant digits of printed results (default: 6); files and --json have all.",
+    help="Significant digits of printed results (default: 6); files and --json have full "
+    "precision.",
 )
 
 
@@ -132,14 +133,16 @@ force_option = click.option(
     is_flag=True,
     expose_value=False,
     callback=_check_output,
-    help="Replace the output even if another command, or you, wrote it.",
+    help="Overwrite the output even if it was not written by this command.",
 )
 
 
 def check_trace_output(path: str | None) -> None:
     """Refuse to replace a file that is not a trace of tisim's."""
     if path is not None and head_of(path) and not is_trace(path):
-        raise InputError("is there and is not a trace of tisim; name another file", file=path)
+        raise InputError(
+            "already exists and is not a tisim trace; choose another file name", file=path
+        )
 
 
 def _checked_output(_ctx: click.Context, _option: click.Parameter, path: str | None) -> str | None:
@@ -211,7 +214,7 @@ def named_hosts(text: str) -> str | list[str]:
         return text
     if "," not in text:
         raise InputError(
-            f"there is no such file of hosts; a single host has a comma behind it: {text},",
+            f"no such hosts file; to name a single host, append a comma: {text},",
             file=text,
         )
     return text.removesuffix(",").split(",")

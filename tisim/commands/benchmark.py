@@ -98,7 +98,7 @@ def benchmark_command(
     elif runs:
         _run(command, output, largest, (sizes, repetitions, seconds), mpicc)
     elif command or any(map(is_given, _OF_RUNS)):
-        raise InputError("a command, and the options that say 'With --run', need --run")
+        raise InputError("a command, and the options described by 'With --run', need --run")
     else:
         click.echo(click.get_current_context().get_help())
 
@@ -121,8 +121,7 @@ def _run(
 
     size = BenchmarkSize(round(parse_size(largest, "--largest")), *numbers)
     click.echo(
-        f"tisim: measures for about {size.seconds} s at most, and stops after "
-        f"{size.time_limit:g} s",
+        f"tisim: measures for up to about {size.seconds} s; time limit {size.time_limit:g} s",
         err=True,
     )
     with ProgressBar("benchmark") as bar:
@@ -138,14 +137,15 @@ def _run(
     click.echo(f"tisim: {found.times:,} times measured", err=True)
     if not found.ended:
         click.echo(
-            f"warning: stopped after {size.time_limit:g} s, before all was measured; what was "
-            "measured is kept. More --seconds, or smaller --largest and --sizes, measure the rest",
+            f"warning: stopped after {size.time_limit:g} s, before all sizes were measured; the "
+            "measurements so far are kept. To measure all, raise --seconds or lower --largest and "
+            "--sizes",
             err=True,
         )
     if not found.finalized and found.ended:
         click.echo(
             "warning: the ranks did not end after the last measurement and were stopped: "
-            "MPI_Finalize hangs (as MPICH's may over UCX and TCP). What was measured is whole",
+            "MPI_Finalize hangs (as MPICH's may over UCX and TCP). The measurements are complete",
             err=True,
         )
     report_written(output)

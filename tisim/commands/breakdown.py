@@ -26,22 +26,22 @@ Row = tuple[str, ...]
 def print_breakdown(result: Result) -> None:
     """Print where the time of a result with an event log goes."""
     _print("Where the time goes, mean over ranks", _kinds(result), 1)
-    _print("What GPUs do, % of the simulated time", _gpus(result), 1)
-    _print("Computations that took far longer than others like them", _outliers(result), (6,))
+    _print("GPU activity, % of the simulated time", _gpus(result), 1)
+    _print("Computations that took far longer than similar ones", _outliers(result), (6,))
     _print("Ranks that compute longer than most", _slow_ranks(result), 2)
     if result.require_event_log().wait_causes.are_summed:
         _print("Causes of the waits, largest first", _causes(result), 2)
     else:
         click.echo(f"\n{NOT_SUMMED.replace('*', '')}")
     _print("Who waits for whom, longest first", _waits(result), 4)
-    _print("The critical path, which the simulated time consists of", _path(result), 2)
-    _print("What better machines could gain at most", _gains(result), 1)
+    _print("Composition of the critical path", _path(result), 2)
+    _print("Upper bounds on the gain from a better machine", _gains(result), 1)
     _print("The busiest links", _links(result, limiters=False), 2)
-    _print("The busiest limiters, which bound both directions", _links(result, limiters=True), 2)
+    _print("The busiest limiters, shared by both directions", _links(result, limiters=True), 2)
     if result.io is not None:
         _print("How files are used", access_pattern_rows(result.io.get("files", []), _ROWS), 3)
         _print(
-            "Servers, longest waited for first",
+            "File servers, longest waits first",
             server_rows(result.io, _ROWS),
             2,
         )

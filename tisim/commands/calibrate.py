@@ -88,7 +88,7 @@ Examples:
     "--hosts",
     callback=_pair,
     metavar="A,B",
-    help="Hosts that took the measurements (default: the first two).",
+    help="Hosts of the measurements (default: the first two).",
 )
 @click.option(
     "--bandwidth",
@@ -113,8 +113,8 @@ Examples:
     "--nodes",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Write a cluster of N hosts (default: 2). With 1, the measurements are of one node, and "
-    "each of its --cores is written as a host.",
+    help="Write a cluster of N hosts (default: 2). With 1, the measurements are from within one "
+    "node, and each of its --cores is written as a host.",
 )
 @click.option(
     "--speed", callback=_value(parse_speed), metavar="RATE", help="Speed of a core, such as 3.2Gf."
@@ -124,7 +124,7 @@ Examples:
     "--sets",
     default=20,
     least=0,
-    text="Number of parameter sets to write beside -o, for 'tisim replay --uncertainty'.",
+    text="Number of parameter sets to write next to -o, for 'tisim replay --uncertainty'.",
 )
 @number_option("--seed", default=0, least=0, text="Random seed for --sets.")
 @click.option("-o", "--output", type=_FILE, metavar="FILE", help="Platform file to write.")
@@ -151,7 +151,7 @@ def calibrate_command(
     block is printed.
 
     See 'tisim calibrate cpu --help' for the speed of hosts, 'tisim calibrate regions --help' for
-    that of each part of a program, 'tisim calibrate host --help' for cores that share a memory, and
+    that of each part of a program, 'tisim calibrate host --help' for cores that share memory, and
     'tisim calibrate disk --help' for disks.
     """
     from tisim.studies.calibration.measurements import read_measurements
@@ -208,7 +208,7 @@ def _write_platform(found: Calibration, output: Path, sets: int, seed: int) -> N
     found.platform.write(output)
     report_written(output)
     if sets:
-        with ProgressBar("sets of parameters") as bar:
+        with ProgressBar("parameter sets") as bar:
             drawn = draw_sets(found, sets, seed, lambda done, of: bar.show(done / of))
         report_written(drawn.write(output))
 
@@ -229,8 +229,8 @@ Examples:
     multiple=True,
     type=_FILE,
     metavar="FILE",
-    help="CSV file of timed computations. Repeatable. Without it, TRACES must be recorded "
-    "with the counter time beside another one.",
+    help="CSV file of timed computations. Repeatable. Without it, TRACES must be recorded with the "
+    "counter time in addition to another one.",
 )
 @click.option(
     "--class", "problem_class", metavar="NAME", help="Use the rate of this problem class."
@@ -269,9 +269,9 @@ def _cpu(
     from tisim.studies.calibration.cpu import calibrate_cpu, read_recorded, read_timed, read_volumes
 
     if (platform is None) != (output is None):
-        raise click.UsageError("--platform and -o go together: the file to complete, and its name")
+        raise click.UsageError("--platform and -o must be given together")
     if not (traces or times):
-        raise click.UsageError("name recorded traces, or timed computations with --times")
+        raise click.UsageError("give recorded traces, or timed computations with --times")
     if times:
         timed = read_timed(times, read_volumes(traces) if traces else None)
     else:
@@ -314,8 +314,8 @@ Examples:
     required=True,
     type=_FILE,
     metavar="TRACE",
-    help="The same program with the same input, compiled as its users compile it, recorded with "
-    "--counter time. Repeatable: of several runs the median counts.",
+    help="The same program with the same input, compiled as for production, recorded with "
+    "--counter time. Repeatable; the median of several runs is used.",
 )
 @click.option(
     "--also",
@@ -323,19 +323,19 @@ Examples:
     nargs=2,
     type=_FILE,
     metavar="TRACE TIMES",
-    help="Another input or number of ranks, counted and in times. A region of --apply has the "
-    "rate of the input whose visits of it have the most similar volume. Repeatable; of several "
-    "TIMES of one TRACE the median counts.",
+    help="Counted and timed trace of another input or number of ranks. Each region of --apply gets "
+    "the rate of the input whose visits have the most similar volume. Repeatable; the median "
+    "of several TIMES of the same TRACE is used.",
 )
 @click.option(
     "--cold",
     multiple=True,
     type=_FILE,
     metavar="TRACE",
-    help="The same as --times, recorded with --counter cold, for an input of --apply whose data no "
-    "longer fit into the last cache ('tisim record' says how much memory ranks use): regions whose "
-    "visits compute more than twice as much as was measured take as much longer as with cold "
-    "caches. Repeatable.",
+    help="Like --times, but recorded with --counter cold, for when the data of --apply do not fit "
+    "into the last-level cache ('tisim record' reports the memory per rank): regions whose "
+    "visits compute more than twice the measured volume are slowed down as with cold caches. "
+    "Repeatable.",
 )
 @click.option(
     "--cached",
@@ -343,17 +343,24 @@ Examples:
     default=0.0,
     show_default=True,
     metavar="SHARE",
-    help="The share of the data of --apply that the last cache holds, 0 to 1: its size ('lscpu') "
-    "over what all ranks that share it use. What they find there again costs no more.",
+    help="Share of the data of --apply that fits into the last-level cache, 0 to 1: its size "
+    "('lscpu') divided by the memory of all ranks that share it. This share is not slowed "
+    "down.",
 )
 @click.option(
     "--apply",
     "other",
     type=_FILE,
     metavar="TRACE",
-    help="Counted trace of another input or number of ranks, whose times are to be predicted.",
+    help="Counted trace of another input or number of ranks whose times to predict.",
 )
-@click.option("-o", "--output", type=_FILE, metavar="FILE.tit", help="Trace in times to write.")
+@click.option(
+    "-o",
+    "--output",
+    type=_FILE,
+    metavar="FILE.tit",
+    help="Trace to write, with volumes in nanoseconds.",
+)
 @json_option("the rates")
 def _regions(
     trace: Path,
@@ -365,26 +372,26 @@ def _regions(
     output: Path | None,
     json_file: str | None,
 ) -> None:
-    """Find the speed of each region of a program, and what another run of it takes.
+    """Measure the speed of each region of a program, and predict the times of another run.
 
-    A region is what is computed between two calls, told apart by their call paths. TRACE counts
-    its instructions, as 'tisim record --counter register --call-sites' does with a program of
-    'tisim cc'; --times says how long they take. Of --apply, a trace whose volumes are nanoseconds
-    on this machine is written.
+    A region is the computation between two calls, identified by their call paths. TRACE counts
+    its instructions ('tisim record --counter register --call-sites' with a program compiled by
+    'tisim cc'); --times provides their durations. --apply is written as a trace whose volumes are
+    nanoseconds on this machine.
     """
     from tisim.commands import check_trace_output
     from tisim.studies.calibration.regions import largest, measure_regions, write_timed
 
     if (other is None) != (output is None):
-        raise click.UsageError("--apply and -o go together: the trace, and its name in times")
+        raise click.UsageError("--apply and -o must be given together")
     if also and other is None:
-        raise click.UsageError("--also is for --apply: the rates shown are those of TRACE")
+        raise click.UsageError("--also needs --apply; the printed rates are those of TRACE")
     if cold and other is None:
-        raise click.UsageError("--cold is for --apply: the rates shown are those of --times")
+        raise click.UsageError("--cold needs --apply; the printed rates are those of --times")
     if not 0 <= cached <= 1:  # nor NaN
-        raise click.UsageError(f"--cached is a share from 0 to 1, not {cached:g}")
+        raise click.UsageError(f"--cached must be from 0 to 1, not {cached:g}")
     if cached and not cold:
-        raise click.UsageError("--cached says how much of --cold does not count: give both")
+        raise click.UsageError("--cached needs --cold")
     if output is not None:
         check_trace_output(str(output))
     rates = measure_regions(trace, times, cold)
@@ -406,7 +413,7 @@ def _regions(
         total = ["100.0%", f"{rates.per_second:.4g}", "", "all"]
         print_table([["time", "per second", "visits", "region"], total, *rows], left={3})
     if bias is not None:
-        message = f"The program that counts takes {bias:.3g} times as long as the timed one."
+        message = f"The counting program takes {bias:.3g} times as long as the timed one."
         click.echo(message, err=json_file == "-")
     if other is not None and output is not None:
         runs: dict[Path, list[Path]] = {}
@@ -414,7 +421,7 @@ def _regions(
             runs.setdefault(counted, []).append(run)
         further = [measure_regions(counted, of_input) for counted, of_input in runs.items()]
         timed = write_timed(other, [rates, *further], output, cached)
-        message = f"{other}: computes {timed.seconds:.5g} s, all ranks together"
+        message = f"{other}: computes {timed.seconds:.5g} s, summed over ranks"
         if cold:
             message += f"; {timed.warm:.5g} s if its data fit into the caches"
         click.echo(message, err=json_file == "-")
@@ -427,15 +434,15 @@ def _warn_of_regions(timed: TimedTrace, measured: Sequence[Path]) -> None:
     if timed.unknown > _NOTABLE:
         names = " and ".join(map(str, measured))
         click.echo(
-            f"warning: {timed.unknown:.0%} of it is in regions that {names} "
-            f"{'do' if measured[1:] else 'does'} not have, at the rate of all regions",
+            f"warning: {timed.unknown:.0%} of it is in regions absent from {names}, predicted with "
+            "the rate of all regions",
             err=True,
         )
     if timed.larger > _MUCH:
         click.echo(
-            f"warning: {timed.larger:.0%} of it is in regions that compute more than twice as "
-            "much a visit as was measured: predicted too fast where their data leave a cache; "
-            "measure a larger input (--also), or cold caches (--cold)",
+            f"warning: {timed.larger:.0%} of it is in regions that compute more than twice the "
+            "measured volume per visit: the prediction is too fast where their data no longer fit "
+            "into a cache; measure a larger input (--also) or cold caches (--cold)",
             err=True,
         )
 
@@ -463,7 +470,9 @@ Examples:
     metavar="TRACE",
     help="The same program, or a larger one, with a rank on each core of this node.",
 )
-@click.option("--mpicc", metavar="COMMAND", help="Compiler of the MPI library (default: mpicc).")
+@click.option(
+    "--mpicc", metavar="COMMAND", help="Compiler wrapper of the MPI library (default: mpicc)."
+)
 @click.option("--platform", type=_FILE, metavar="FILE", help="Platform file to complete.")
 @click.option("-o", "--output", type=_FILE, metavar="FILE", help="Platform file to write.")
 @force_option
@@ -478,18 +487,19 @@ def _host(
     json_file: str | None,
     command: tuple[str, ...],
 ) -> None:
-    """Measure how the cores of this node share its memory, with one rank up to a rank a core.
+    """Measure how the cores of this node share memory, from one rank to one rank per core.
 
-    COMMAND, after --, launches the ranks, such as mpirun -n 8. With two traces, the rates of the
-    program's own computations say how much of the bandwidth they need; the hosts of --platform get
-    the speed, the bandwidth and the demand, and computations on one host then slow each other down.
+    COMMAND, after --, launches the ranks, such as mpirun -n 8. With two traces, the bandwidth
+    demand of the program's own computations is derived from their rates; the hosts of --platform
+    get the speed, the bandwidth and the demand, and computations on the same host then slow each
+    other down.
     """
     import os
 
     from tisim.studies.calibration.host import demand_of, scan_host
 
     if (platform is None) != (output is None):
-        raise click.UsageError("--platform and -o go together: the file to complete, and its name")
+        raise click.UsageError("--platform and -o must be given together")
     if (alone is None) != (together is None) or (platform is not None and alone is None):
         raise click.UsageError("a platform needs both --alone and --together")
     demand = None
@@ -506,7 +516,7 @@ def _host(
             [str(ranks), f"{format_bytes(rate)}/s", f"{scan.arithmetic[ranks] / 1e9:.4g} Gflop/s"]
             for ranks, rate in scan.bandwidth.items()
         ]
-        print_table([["ranks", "memory, all together", "registers, all together"], *rows])
+        print_table([["ranks", "memory, all ranks", "registers, all ranks"], *rows])
         if demand is not None:
             click.echo(f"\n{demand.text()}")
     warning = scan.warning()
@@ -543,9 +553,8 @@ def _disk(
 ) -> None:
     """Derive the bandwidths of a disk from results of fio (JSON) and IOR (JSON or printed output).
 
-    If there are runs with several call sizes, the fastest one counts. The last line printed is
-    the argument of 'tisim platform new --disk', and the property tisim/disk of a <host> or
-    <cluster>.
+    Of runs with several call sizes, the fastest is used. The last line printed is the argument of
+    'tisim platform new --disk', and the property tisim/disk of a <host> or <cluster>.
     """
     from dataclasses import asdict
 

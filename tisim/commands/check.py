@@ -49,8 +49,8 @@ Examples:
     "--graph",
     "graph_file",
     metavar="FILE",
-    help="Graph file of GPUs whose blocks the ranks launch: whether it is sound with the trace. "
-    "Default: the graph that is packed with it.",
+    help="GPU graph file whose blocks the ranks launch, to check with the trace. Default: the "
+    "graph packed with the trace.",
 )
 @json_option("the report")
 @click.argument("traces", nargs=-1, required=True)
@@ -120,7 +120,7 @@ def _print(report: CheckReport, unit: str) -> None:
     if report.extrapolated:
         click.echo(report.extrapolated)
     if report.counters:
-        click.echo(f"counters beside the volumes: {', '.join(report.counters)}")
+        click.echo(f"additional counters: {', '.join(report.counters)}")
     rows: list[tuple[str, ...]] = [("action", "number", "messages", "bytes", "amount")]
     for count in report.counts:
         amount = f"{count.amount:.6g} {'s' if count.name == 'sleep' else unit}"

@@ -38,7 +38,7 @@ _GROUPS = {
         "calibrate": "Fit a platform's parameters to measurements.",
     },
     "GPUs": {
-        "nccl-tests": "Predict the table of nccl-tests on a platform of GPUs.",
+        "nccl-tests": "Predict nccl-tests results on a platform of GPUs.",
         "layouts": "Find the best layout of a training step.",
     },
     "Studies": {
@@ -47,11 +47,11 @@ _GROUPS = {
         "validate": "Compare predictions with real runs.",
         "explain": "Explain where a prediction and a real run differ.",
     },
-    "Looking": {
+    "Results": {
         "view": "Explore a run in a browser.",
         "compare": "Explain the difference between two results.",
     },
-    "Beginning": {
+    "Getting started": {
         "examples": "Write sample traces, platforms and programs.",
     },
     "Shell": {
@@ -143,13 +143,13 @@ Examples:
 @click.option(
     "--unpack-limit",
     metavar="SIZE",
-    help="Bytes that a compressed trace or a pipe may unpack to.  [default: "
-    f"${LIMIT_VARIABLE} or {DEFAULT_LIMIT}]",
+    help=f"Maximum unpacked size of a compressed trace or a pipe.  [default: ${LIMIT_VARIABLE} or "
+    f"{DEFAULT_LIMIT}]",
 )
 def tisim(unpack_limit: str | None) -> None:
     """Predict how long an MPI program takes on a hypothetical machine.
 
-    Replays time-independent traces on a description of a platform.
+    Replays time-independent traces on a platform description.
     """
     if unpack_limit is not None:
         os.environ[LIMIT_VARIABLE] = unpack_limit  # which the processes of a sweep inherit
@@ -184,7 +184,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 1
     except MemoryError:
-        status = _fail("there is not enough memory for this", 2)
+        status = _fail("not enough memory", 2)
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         status = _fail(f"{name}{error.strerror or error}", 2)
@@ -196,7 +196,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         if isinstance(error, ModuleNotFoundError) and lacking not in ("", "tisim"):
             message = str(error)  # tisim.support.extras names the extra
             if "pip install" not in message:
-                message = f"{lacking} is not installed, which this needs: pip install {lacking}"
+                message = f"{lacking} is required but not installed: pip install {lacking}"
             status = _fail(message, 2)
         else:
             status = _fail(_report(error), INTERNAL_ERROR)
@@ -216,8 +216,8 @@ def _report(error: Exception) -> str:
     ]
     what = " ".join(str(error).split())[:_MOST_LETTERS]
     return (
-        "an error of tisim itself, not of what it was given; please report this line, with the "
-        f"command and its input: tisim {__version__}, {type(error).__name__}: {what} "
+        "internal error, not caused by the input; please report this line with the command and its "
+        f"input: tisim {__version__}, {type(error).__name__}: {what} "
         f"({', '.join(reversed(frames))})"
     )
 

@@ -38,7 +38,7 @@ Examples:
   tisim compare a.json b.json
   tisim compare a.json b.json --json - | jq .reasons
   tisim compare a.json b.json --report difference.html
-With --breakdown in both replays it says which kinds of action and waits make the difference.
+With --breakdown in both replays, it also shows which actions and waits cause the difference.
 """,
 )
 @click.argument("a", type=click.Path(path_type=Path))

@@ -55,7 +55,7 @@ Examples:
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion_command(ctx: click.Context, shell: str) -> None:
-    """Print the shell script that completes tisim's commands, options, files and keys."""
+    """Print a script with which the shell completes commands, options, files and keys."""
     completer = get_completion_class(shell)
     assert completer is not None
     instance = completer(ctx.find_root().command, {}, "tisim", VARIABLE)

@@ -23,13 +23,15 @@ _NO_TRACES_OF_USE = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
 @click.command("examples", epilog=_EXAMPLES)
 @click.argument("directory", type=click.Path(path_type=Path))
 def examples_command(directory: Path) -> None:
-    """Write the files that the documentation works with into a new DIRECTORY.
+    """Write the sample files of the documentation into a new DIRECTORY.
 
-    traces/ has recorded NAS benchmarks, platforms/ the cluster graphene and a fat tree, examples/
-    programs with MPI, scripts, notebooks and measurements.
+    traces/ contains recorded NAS benchmarks, platforms/ the cluster graphene and a fat tree,
+    examples/ MPI programs, scripts, notebooks and measurements.
     """
     if directory.exists() and not (directory.is_dir() and not any(directory.iterdir())):
-        raise InputError("exists and is not an empty directory; name another", file=directory)
+        raise InputError(
+            "exists and is not an empty directory; choose another name", file=directory
+        )
     package = Path(__file__).parents[1]
     # A checkout has them beside the package, an installed package inside.
     home = package / "_data" if (package / "_data").is_dir() else package.parent

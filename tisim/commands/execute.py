@@ -60,15 +60,15 @@ Examples:
 @click.option(
     "--timeline",
     metavar="FILE.csv|.tir",
-    help="Write when each call of the last execution began and ended, as a table or for tisim "
-    "view.",
+    help="Write a timeline of the last execution: a table of calls (.csv) or a run file for tisim "
+    "view (.tir).",
 )
 @click.option(
     "--time-limit",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="Time limit for the start and for each execution.  [default: 300, plus twice the time "
-    "that a rank computes]",
+    help="Time limit for the start and for each execution.  [default: 300, plus twice the "
+    "computation time of a rank]",
 )
 @click.option(
     "--directory",
@@ -80,9 +80,8 @@ Examples:
 @click.option(
     "--scratch",
     metavar="DIR",
-    help="Carry out file accesses, in a new directory below this one, where all files of the "
-    "trace are placed, including those with absolute names. Files that are only read are "
-    "created first.",
+    help="Perform file accesses, in a new subdirectory of DIR that contains all files of the "
+    "trace, including those with absolute names. Files that are only read are created first.",
 )
 @compiler_option("Compiler wrapper of the MPI library")
 @click.option(
@@ -122,10 +121,10 @@ def execute_command(
         report_written(print_source)
         return 0
     if opened is None:
-        raise InputError("TRACE is missing: what is to be executed")
+        raise InputError("TRACE is missing: the trace to execute")
     if timeline is not None and Path(timeline).suffix not in (".csv", ".tir"):
         raise InputError(
-            "the suffix of an execution's timeline is one of .csv, .tir", file=timeline
+            "the suffix of an execution's timeline must be .csv or .tir", file=timeline
         )
     for file in (json_file, timeline):
         if file not in (None, "-"):
@@ -138,8 +137,8 @@ def execute_command(
     is_timed = compute in ("sleep", "spin") and given is ParameterSource.DEFAULT
     if is_timed and unit_of(opened.name, opened.files[0]) == "instructions":
         click.echo(
-            f"tisim: warning: the trace counts instructions, of which {speed:g} are taken to be a "
-            "second; --speed says how many it is here ('tisim calibrate cpu' measures it)",
+            f"tisim: warning: the trace counts instructions, and {speed:g} per second are assumed; "
+            "give the speed of this machine with --speed ('tisim calibrate cpu' measures it)",
             err=True,
         )
 
@@ -157,7 +156,7 @@ def execute_command(
         )
     if timeline is not None:
         report_written(timeline)
-        click.echo(f"tisim: its clocks agree to {done.clock_error:.3g} s", err=True)
+        click.echo(f"tisim: the clocks of the ranks agree to {done.clock_error:.3g} s", err=True)
     if not write_json(done.to_dict(), json_file):
         _print(done)
     return 0
@@ -171,7 +170,7 @@ def _print(done: Execution) -> None:
     columns = [
         time_column("first rank ends", [min(run.ends) for run in done.repetitions]),
         time_column("last rank ends", [*done.times]),
-        time_column("began late by", [run.late for run in done.repetitions]),
+        time_column("late start", [run.late for run in done.repetitions]),
     ]
     numbers = ["repetition", *(str(number) for number in range(1, len(done.times) + 1))]
     rows = [*zip(numbers, *columns, strict=True)]

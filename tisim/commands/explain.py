@@ -60,9 +60,9 @@ def explain_command(
 ) -> None:
     """Explain the difference between a real run and its prediction.
 
-    TRACE is what the program does; RUN a run file of a real run (.tir), as 'tisim record --times
-    --timeline' and 'tisim execute --timeline' write. Computing, each kind of call and what a
-    prediction does not have are listed by their share of the difference.
+    TRACE is the trace of the program, RUN a run file (.tir) of a real run, as written by 'tisim
+    record --times --timeline' and 'tisim execute --timeline'. Computation, each kind of call and
+    effects that a prediction does not model are listed by their share of the difference.
     """
     from tisim.studies.validation.explanation import explain_run
 
@@ -104,6 +104,7 @@ def _print(found: Explanation) -> None:
     print_table(rows)
     if not found.knows_processor_time:
         click.echo(
-            "\ncomputing is all time between calls: the trace does not say how long ranks had a "
-            "processor (tisim record --counter time, or ...,time)"
+            "\n"
+            "computing is all time between calls: the trace lacks the CPU time of ranks (tisim "
+            "record --counter time, or ...,time)"
         )

@@ -41,8 +41,9 @@ Examples:
 @click.option(
     "--parallelism",
     metavar="tp=N,dp=N,pp=N",
-    help="Instead: make all ranks of a training job of one recorded rank of GPUs (PyTorch's "
-    "profiler, Chakra), and write a graph for tisim step. tp and pp are those of the recorded job.",
+    help="Instead of --to: derive all ranks of a training job from one recorded GPU (PyTorch's "
+    "profiler, Chakra) and write a graph for tisim step. tp and pp must be those of the "
+    "recorded job.",
 )
 @trace_option("FILE", "Packed trace, or graph, to write.")
 @click.option(
@@ -64,8 +65,7 @@ Examples:
     "asked",
     multiple=True,
     metavar="LOOP=N",
-    help="Number of iterations of a loop, for traces that were recorded with few; --show "
-    "names the loops.",
+    help="Number of iterations of a loop, for traces recorded with few; --show names the loops.",
 )
 @click.option(
     "--approximate",
@@ -77,19 +77,21 @@ Examples:
 @click.option(
     "--max-access",
     metavar="BYTES",
-    help="Largest read or write of a file, such as 4MiB: split larger ones, and take pieces of "
-    "this size in the traces for one access. By default it is found in the traces.",
+    help="Maximum size of a file read or write, such as 4MiB: split larger ones, and treat "
+    "successive pieces of this size in the traces as one access. By default, detected in the "
+    "traces.",
 )
 @click.option(
     "--families",
     metavar="FILE.py",
-    help="Run this file first; it adds families with @tisim.extrapolation.",
+    help="Python file to run first, which adds families with @tisim.extrapolation.",
 )
 @click.option(
     "--check",
     "recorded",
     metavar="TRACE",
-    help="Compare with a trace recorded on that number of ranks: calls one by one, and volumes.",
+    help="Compare the result with a trace recorded on that number of ranks: each call, and "
+    "volumes.",
 )
 @click.option(
     "--platform",
@@ -136,9 +138,9 @@ def extrapolate_command(
     loops. It is an error if no function explains them, or if several do that differ at the
     target number of ranks. Only varying computation volumes are fitted by least squares.
 
-    With --parallelism, TRACES is what was recorded of one rank of GPUs. The other ranks do the
-    same in the groups of the grid: those that share a matrix (tp) are neighbours, then come copies
-    (dp), then stages of the pipeline (pp). What was assumed is printed.
+    With --parallelism, TRACES is a recording of one GPU. The other ranks do the same in their
+    groups of the grid: ranks that share a matrix (tp) are adjacent, then come copies (dp), then
+    pipeline stages (pp). Assumptions are printed.
     """
     if parallelism is not None:
         if ranks is not None or len(traces) != 1:
@@ -146,7 +148,7 @@ def extrapolate_command(
         _write_all_ranks(traces[0], parallelism, output)
         return
     if ranks is None:
-        raise click.UsageError("give --to, or --parallelism for a recording of GPUs")
+        raise click.UsageError("give --to, or --parallelism for a recording of a GPU")
     from tisim.platform import Platform
     from tisim.traces.extrapolation import extrapolate
     from tisim.traces.extrapolation.next_sizes import undecided_grids
@@ -154,7 +156,7 @@ def extrapolate_command(
     from tisim.traces.trace import Trace
 
     if platform is not None and recorded is None and report_file is None and plot_file is None:
-        raise InputError("--platform is for --check, --report or --plot, which show times on it")
+        raise InputError("--platform needs --check, --report or --plot")
     _check_output(output, [*traces, *([] if recorded is None else [recorded])])
     _check_pictures(report_file, plot_file)
     machine = None if platform is None else Platform.load(platform)
@@ -165,8 +167,8 @@ def extrapolate_command(
     iterations = _iterations(asked)
     if iterations and (report_file is not None or plot_file is not None):
         raise InputError(
-            "--report and --plot show recorded runs beside predicted ones, so they are not for "
-            "--iterations"
+            "--report and --plot show recorded runs next to predicted ones and cannot be combined "
+            "with --iterations"
         )
     with _reported_if_slow(undecided_grids([Trace.open(trace).ranks for trace in traces], ranks)):
         made = extrapolate(
@@ -203,8 +205,8 @@ def _print_functions(made: Extrapolation) -> None:
         )
     for volume in made.volumes:
         click.echo(
-            f"{volume.site}: volume before it: {volume.fit.family}, {volume.fit.value:.6g} "
-            f"(within {volume.fit.error:.1%} where a size is left out)"
+            f"{volume.site}: volume before it: {volume.fit.family}, {volume.fit.value:.6g} (within "
+            f"{volume.fit.error:.1%} in cross-validation)"
         )
 
 
@@ -221,8 +223,8 @@ def _print_summary(made: Extrapolation, output: str, *, given_access: bool) -> N
     if made.volumes:
         worst = max(volume.fit.error for volume in made.volumes)
         click.echo(
-            f"volumes are means, fitted at {count_of(len(made.volumes), 'call')}; sizes that are "
-            f"left out are predicted within {worst:.1%}"
+            f"volumes are means, fitted at {count_of(len(made.volumes), 'call')}; in "
+            f"cross-validation, left-out sizes are predicted within {worst:.1%}"
         )
     if made.largest_accesses:
         sizes = ", ".join(f"{size:,}" for size in sorted({*made.largest_accesses.values()}))
@@ -230,7 +232,7 @@ def _print_summary(made: Extrapolation, output: str, *, given_access: bool) -> N
         click.echo(f"larger accesses to files are split into pieces of {sizes} bytes{origin}")
     if made.approximate:
         listed = ", ".join(f"{action} ({how})" for action, how in made.approximate.items())
-        click.echo(f"the numbers of calls that are data are approximate: {listed}")
+        click.echo(f"calls whose numbers are data are approximate: {listed}")
 
 
 @contextmanager
@@ -267,7 +269,7 @@ def _write_all_ranks(path: str, parallelism: str, output: str) -> None:
     )
     for sentence in assumed:
         click.echo(f"assumed: {sentence}")
-    click.echo(f"the recorded launches are in the graph: tisim step {output} --set launch=0")
+    click.echo(f"the graph contains the recorded launches: tisim step {output} --set launch=0")
     report_written(output)
 
 
@@ -275,10 +277,15 @@ def _check_output(output: str, inputs: Sequence[str]) -> None:
     """Check that the output can be written, and takes the place of none of the traces."""
     if Path(output).suffix != PACKED_SUFFIX:
         name = Path(output).stem or "big"
-        raise InputError(f"the output is a packed trace: call it {name}{PACKED_SUFFIX}")
+        raise InputError(
+            f"the output is a packed trace and needs the suffix {PACKED_SUFFIX}: "
+            f"{name}{PACKED_SUFFIX}"
+        )
     for path in inputs:
         if Path(path).exists() and Path(output).exists() and Path(path).samefile(output):
-            raise InputError("is one of the traces; give the output another name", file=output)
+            raise InputError(
+                "is also an input trace; choose another name for the output", file=output
+            )
     check_writable(output)
 
 
@@ -289,8 +296,7 @@ def _iterations(asked: Sequence[str]) -> dict[str, int]:
         path, _, times = text.partition("=")
         if not path or not times.isdecimal() or not times.isascii() or int(times) < 1:
             raise InputError(
-                f"--iterations {text}: say the loop and how often it is repeated, as 12=300; "
-                "--show names the loops"
+                f"--iterations {text}: must be LOOP=N, such as 12=300; --show names the loops"
             )
         made[path] = int(times)
     return made
@@ -313,7 +319,7 @@ def _check_pictures(report: str | None, plot: str | None) -> None:
 def _draw(made: Extrapolation, curves: ScalingCurves, report: str | None, plot: str | None) -> None:
     """Say what dominates, and write the page and the picture."""
     for ranks, curve in curves.dominating():
-        click.echo(f"from {ranks:,} ranks on most is {curve.text}")
+        click.echo(f"from {ranks:,} ranks on, the largest cost is {curve.text}")
     if report is not None:
         from tisim.traces.extrapolation.scaling import write_scaling_report
 
@@ -336,7 +342,7 @@ def _run(families: str) -> None:
         raise InputError(str(error), file=families) from None
     except (Exception, SystemExit) as error:
         reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
-        raise InputError(f"this file of families cannot be run: {reason}", file=families) from None
+        raise InputError(f"cannot run this file of families: {reason}", file=families) from None
 
 
 def _checked(made: Extrapolation, output: str, recorded: str, platform: Platform | None) -> bool:
@@ -351,7 +357,7 @@ def _checked(made: Extrapolation, output: str, recorded: str, platform: Platform
         first = found.first
         extrapolated, real = first.shown()
         click.echo(
-            f"{recorded}: {found.different:,} ranks make other calls; call {first.number:,} of "
+            f"{recorded}: {found.different:,} ranks make different calls; call {first.number:,} of "
             f"rank {first.rank:,} is {extrapolated or 'missing'!r}, recorded: {real or 'nothing'!r}"
         )
     for site in found.data:

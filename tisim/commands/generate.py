@@ -28,7 +28,7 @@ def _sizes(text: str, what: str) -> int | tuple[int, ...]:
 
 def _grid(text: str, what: str) -> tuple[int, ...]:
     if not all(part.isdecimal() for part in text.split("x")):
-        raise InputError(f"{what}: a grid is written 4x3x2, not {text!r}")
+        raise InputError(f"{what} must be a grid such as 4x3x2, not {text!r}")
     return tuple(map(int, text.split("x")))
 
 
@@ -44,7 +44,7 @@ _READERS: dict[str, Callable[[str, str], object]] = {
 _OPTIONS: dict[str, tuple[str, str | type | click.Choice[Access], str]] = {
     "ranks": ("--ranks,--np", int, "Number of ranks."),
     "iterations": ("--iterations", int, "Number of iterations."),
-    "compute": ("--compute", "FLOPS", "Flops of a rank per iteration, such as 1e6 or 2Mf."),
+    "compute": ("--compute", "FLOPS", "Flops per rank and iteration, such as 1e6 or 2Mf."),
     "imbalance": (
         "--imbalance",
         float,
@@ -52,7 +52,7 @@ _OPTIONS: dict[str, tuple[str, str | type | click.Choice[Access], str]] = {
         "between 1 - imbalance and 1 + imbalance.",
     ),
     "noise": ("--noise", float, "Like --imbalance, but for each single computation."),
-    "allreduce": ("--allreduce", "BYTES", "Size of an allreduce after iterations; 0 for none."),
+    "allreduce": ("--allreduce", "BYTES", "Size of an allreduce after an iteration; 0 for none."),
     "allreduce_every": ("--allreduce-every", int, "Number of iterations between allreduces."),
     "seed": ("--seed", int, "Random seed."),
     "requests": (
@@ -64,7 +64,7 @@ _OPTIONS: dict[str, tuple[str, str | type | click.Choice[Access], str]] = {
     "grid": ("--grid", "GRID", "Process grid, such as 4x3x2 (default: as even as possible)."),
     "periodic": ("--periodic", bool, "Make the grid periodic."),
     "planes": ("--planes", int, "Planes per sweep."),
-    "buckets": ("--buckets", int, "Number of buckets that the gradients are divided into."),
+    "buckets": ("--buckets", int, "Number of buckets of gradients."),
     "blocks": ("--blocks", int, "Blocks per rank."),
     "land": ("--land", float, "Fraction of the blocks that are land, from 0 to 0.9."),
     "fewest": ("--fewest", int, "Fewest solver iterations per step."),
@@ -81,13 +81,13 @@ _OPTIONS: dict[str, tuple[str, str | type | click.Choice[Access], str]] = {
     "access": (
         "--pattern",
         click.Choice(ACCESSES),
-        "Access pattern: rank 0 writes all data (serial), each rank writes a file of its own, "
-        "or all ranks write to one file, each contiguously (shared) or in interleaved blocks "
-        "(strided).",
+        "Access pattern: rank 0 writes all data (serial), each rank writes its own file "
+        "(file-per-process), or all ranks write to one file, each contiguously (shared) or in "
+        "interleaved blocks (strided).",
     ),
     "written": ("--bytes", "BYTES", "Bytes that each rank writes per iteration."),
-    "block": ("--block", "BYTES", "Bytes per call; must divide the bytes of a rank."),
-    "file": ("--file", str, "File name; with a file per rank, the rank is appended."),
+    "block": ("--block", "BYTES", "Bytes per call; must divide --bytes."),
+    "file": ("--file", str, "File name; with file-per-process, the rank is appended."),
     "read_back": ("--read-back", bool, "Read the data back after writing."),
     "fsync": ("--fsync", bool, "Call fsync after the writes."),
 }
@@ -137,8 +137,8 @@ def generate_command() -> None:
     """Generate synthetic traces for scaling studies.
 
     Each pattern has its own options. The trace is written as a directory with one file per rank
-    or, for large ones, as one packed file (.tit). The patterns llm and inference
-    are graphs, for tisim step.
+    or, for large ones, as one packed file (.tit). The patterns llm and inference write graphs for
+    tisim step.
     """
 
 

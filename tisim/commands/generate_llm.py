@@ -17,11 +17,11 @@ from tisim.traces.graph_files import write_graph
 _COUNT = click.IntRange(1, 1 << 20)
 _MEMORY_CHECK = click.option(
     "--memory-check/--no-memory-check", default=True, show_default=True,
-    help="Refuse what does not fit into a GPU.",
+    help="Refuse a model that does not fit into GPU memory.",
 )  # fmt: skip
 _TENSOR = click.option("--tp", "tensor", type=_COUNT, default=1, show_default=True,
-                       help="GPUs that share a matrix.")  # fmt: skip
-_OUTPUT = trace_option("FILE", "Graph to write; packed, if its name ends in .tit.")
+                       help="Tensor parallelism: GPUs that share a matrix.")  # fmt: skip
+_OUTPUT = trace_option("FILE", "Graph to write; packed if the name ends in .tit.")
 
 
 @click.command(
@@ -42,49 +42,59 @@ Examples:
     required=True,
     metavar="NAME|FILE.toml",
     help=f"One of {', '.join(MODELS)}, or a TOML file with layers, hidden, heads, ffn, vocab, "
-    "sequence and, if need be, kv_heads, gated, experts, top_k.",
+    "sequence and, optionally, kv_heads, gated, experts, top_k.",
 )
 @_TENSOR
 @click.option("--pp", "pipeline", type=_COUNT, default=1, show_default=True,
-              help="Stages of the pipeline.")  # fmt: skip
+              help="Pipeline parallelism: number of stages.")  # fmt: skip
 @click.option("--dp", "data", type=_COUNT, default=1, show_default=True,
-              help="Copies of the model.")  # fmt: skip
+              help="Data parallelism: copies of the model.")  # fmt: skip
 @click.option("--cp", "context", type=_COUNT, default=1, show_default=True,
-              help="GPUs that share each sequence.")  # fmt: skip
+              help="Context parallelism: GPUs that share each sequence.")  # fmt: skip
 @click.option("--ep", "expert", type=_COUNT, default=1, show_default=True,
-              help="GPUs among --dp and --cp that share the experts.")  # fmt: skip
-@click.option("--micro-batch", type=_COUNT, default=1, show_default=True, help="Sequences at once.")
-@click.option("--global-batch", type=_COUNT, required=True, help="Sequences of a step.")
+              help="Expert parallelism: GPUs among --dp and --cp that share the "
+                   "experts.")  # fmt: skip
+@click.option("--micro-batch", type=_COUNT, default=1, show_default=True,
+              help="Sequences per micro-batch.")  # fmt: skip
+@click.option("--global-batch", type=_COUNT, required=True, help="Sequences per step.")
 @click.option(
     "--schedule", type=click.Choice(get_args(Schedule)), default="1f1b", show_default=True,
     help="Order of micro-batches in the pipeline.",
 )  # fmt: skip
 @click.option(
     "--chunks", type=_COUNT, default=1, show_default=True,
-    help="Parts of a stage in the interleaved schedule.",
+    help="Chunks per stage in the interleaved schedule.",
 )  # fmt: skip
 @click.option(
     "--zero", type=click.IntRange(0, 3), default=0, show_default=True,
-    help="Divide among copies: 1 the optimizer, 2 gradients too, 3 parameters too.",
+    help="ZeRO stage: what copies shard: 1 the optimizer state, 2 also gradients, 3 also "
+         "parameters.",
 )  # fmt: skip
 @click.option(
     "--recompute", type=click.Choice(get_args(Recompute)), default="none", show_default=True,
-    help="Compute again in the backward pass: nothing, the middle of attention, or a whole layer.",
+    help="Recomputation in the backward pass: none, core attention (selective), or whole layers "
+         "(full).",
 )  # fmt: skip
-@click.option("--sequence-parallel", is_flag=True, help="Divide along the sequence among --tp too.")
+@click.option(
+    "--sequence-parallel",
+    is_flag=True,
+    help="Also split along the sequence among the GPUs of --tp.",
+)
 @click.option("--dtype", type=click.Choice(DTYPES), default="bf16", show_default=True,
-              help="Of matrices.")  # fmt: skip
+              help="Data type of matrices.")  # fmt: skip
 @click.option(
     "--attention", type=click.Choice(get_args(Attention)), default="flash", show_default=True,
-    help="One kernel, or matrix by matrix with dropout.",
+    help="Attention in one kernel (flash), or matrix by matrix with dropout (standard).",
 )  # fmt: skip
 @click.option("--overlap-gradients", is_flag=True,
-              help="Reduce a layer's gradients during the backward pass of others.")  # fmt: skip
+              help="Overlap the reduction of a layer's gradients with the backward pass of other "
+                   "layers.")  # fmt: skip
 @click.option("--overlap-tensor", is_flag=True,
-              help="Reduce --tp's sums of the backward pass beside gradients.")  # fmt: skip
-@click.option("--fp16-gradients", is_flag=True, help="Sum gradients as 16-bit numbers.")
+              help="Overlap the reductions of --tp in the backward pass with the computation of "
+                   "gradients.")  # fmt: skip
+@click.option("--fp16-gradients", is_flag=True, help="Reduce gradients as 16-bit numbers.")
 @click.option("--gpu", type=click.Choice(list(GPUS)), default="a100", show_default=True,
-              help="Whose memory is checked.")  # fmt: skip
+              help="GPU whose memory size is checked.")  # fmt: skip
 @_MEMORY_CHECK
 @_OUTPUT
 def llm_command(
@@ -92,8 +102,8 @@ def llm_command(
 ) -> None:
     """Write the training step of a large language model as a graph for tisim step.
 
-    Forward, backward and optimizer as Megatron-LM does them, with its collectives where it puts
-    them. Kernels are written as shapes and bytes, so that the graph is for any machine.
+    Forward pass, backward pass, optimizer and the placement of collectives follow Megatron-LM.
+    Kernels are described by shapes and bytes, so the graph does not depend on the machine.
     """
     layout = Layout(**divided, fp32_gradients=not fp16_gradients)  # type: ignore[arg-type]
     described = read_model(model)
@@ -119,23 +129,24 @@ Examples:
 )
 @click.option(
     "--model", required=True, metavar="NAME|FILE.toml", help=f"One of {', '.join(MODELS)}, or a "
-    "TOML file as of tisim generate llm.",
+                                                             "TOML file (see tisim generate llm).",
 )  # fmt: skip
 @_TENSOR
 @click.option("--pp", "stages", type=_COUNT, default=1, show_default=True,
-              help="Stages of a pipeline, through which as many parts of the batch follow each "
-              "other.")  # fmt: skip
-@click.option("--chunk", type=_COUNT, help="Tokens of a prompt at once (default: all).")
+              help="Pipeline parallelism: number of stages; the batch is split into as many "
+                   "parts.")  # fmt: skip
+@click.option("--chunk", type=_COUNT, help="Prompt tokens processed at once (default: all).")
 @click.option("--transfer", "transfers", is_flag=True,
-              help="As many other GPUs decode; keys and values go there by layer.")  # fmt: skip
-@click.option("--batch", type=_COUNT, default=1, show_default=True, help="Sequences at once.")
-@click.option("--prompt", type=_COUNT, default=1024, show_default=True, help="Tokens of a prompt.")
+              help="Decode on as many other GPUs; keys and values are transferred layer by "
+                   "layer.")  # fmt: skip
+@click.option("--batch", type=_COUNT, default=1, show_default=True, help="Sequences per batch.")
+@click.option("--prompt", type=_COUNT, default=1024, show_default=True, help="Tokens per prompt.")
 @click.option("--tokens", type=_COUNT, default=128, show_default=True,
-              help="Tokens that are made after each prompt.")  # fmt: skip
+              help="Tokens generated per prompt.")  # fmt: skip
 @click.option("--dtype", type=click.Choice(DTYPES), default="bf16", show_default=True,
-              help="Of matrices; keys and values have 16 bits.")  # fmt: skip
+              help="Data type of matrices; keys and values have 16 bits.")  # fmt: skip
 @click.option("--gpu", type=click.Choice(list(GPUS)), default="h100", show_default=True,
-              help="Whose memory is checked.")  # fmt: skip
+              help="GPU whose memory size is checked.")  # fmt: skip
 @_MEMORY_CHECK
 @_OUTPUT
 def inference_command(
@@ -143,9 +154,9 @@ def inference_command(
 ) -> None:
     """Write the inference of a large language model as a graph for tisim step.
 
-    All prompts of a batch are computed at once (prefill), which gives the first token of each; the
-    others come one by one (decode). With --tokens 1 there is only the prefill; with --transfer,
-    --tp times --pp GPUs compute it, and as many others decode.
+    All prompts of a batch are processed at once (prefill), which yields the first token of each;
+    the others are generated one by one (decode). With --tokens 1 there is only the prefill; with
+    --transfer, --tp times --pp GPUs compute it, and as many others decode.
     """
     described = read_model(model)
     serving = Serving(**served, chunk=chunk or 0)  # type: ignore[arg-type]

@@ -45,7 +45,7 @@ def replay_schedule(ctx: click.Context) -> None:
             "is a graph of GPUs; 'tisim step FILE --machine NAME' predicts its time",
             file=traces[0],
         )
-    _refuse_others(ctx, _OF_SCHEDULES, "is for MPI traces, not for GOAL schedules")
+    _refuse_others(ctx, _OF_SCHEDULES, "applies to MPI traces, not to GOAL schedules")
     hosts: str | None = options["hosts"]
     with ProgressBar("replay") as bar:
         result = replay_goal(
@@ -99,16 +99,16 @@ def _print_result(result: GoalResult) -> None:
 
 
 def _not_received(unexpected: int) -> str:
-    return f"{unexpected:,} of them are received by nobody" if unexpected else ""
+    return f"{unexpected:,} of them are never received" if unexpected else ""
 
 
 def pack_graph(ctx: click.Context, output: str) -> None:
     """Carry out ``tisim pack`` for a graph of GPUs."""
-    _refuse_others(ctx, {"output", "traces"}, "is for traces, not for graphs of GPUs")
+    _refuse_others(ctx, {"output", "traces"}, "applies to traces, not to graphs of GPUs")
     (source,) = ctx.params["traces"]
     graph, text = read_graph(source), read_graph_text(source)
     if Path(output).suffix != PACKED_SUFFIX:
-        raise InputError(f"a packed graph needs a name that ends in {PACKED_SUFFIX}", file=output)
+        raise InputError(f"the name of a packed graph must end in {PACKED_SUFFIX}", file=output)
     write_graph(output, text)
     size = Path(output).stat().st_size
     click.echo(
@@ -177,7 +177,7 @@ def check_graph(name: str, json_file: str | None) -> bool:
             schedule, unexpected = check_goal(name)
             facts = {"ranks": schedule.ranks, "operations": schedule.operations}
             if unexpected:
-                finding = f"{name}: {count_of(unexpected, 'message')} that nobody receives"
+                finding = f"{name}: {count_of(unexpected, 'message')} never received"
         else:
             from tisim.gpu.step_machine import STEP_MACHINES
             from tisim.gpu.step_run import run_step

@@ -58,13 +58,13 @@ Examples:
     "columns",
     metavar="QUANTITY=COLUMN",
     multiple=True,
-    help="For tables: the column that holds a quantity, if it is named differently. Repeatable.",
+    help="For tables: the column of a quantity, if it has another name. Repeatable.",
 )
 @click.option(
     "--timeline",
     metavar="FILE.csv|.parquet|.tir",
-    help="Also write when each call began and ended, for formats with times: a table of rank, "
-    "kind, start, end and line, or a run file for tisim view.",
+    help="Also write a timeline of the calls, for formats with times: a table of rank, kind, "
+    "start, end and line, or a run file for tisim view.",
 )
 @click.argument("files", nargs=-1, required=True)
 def import_command(
@@ -128,5 +128,5 @@ def _table_of_calls(timeline: str | None, output: str) -> Iterator[str | None]:
 def _pair(text: str) -> tuple[str, str]:
     quantity, equals, column = text.partition("=")
     if not equals or not quantity or not column:
-        raise InputError(f"--column is QUANTITY=COLUMN, such as rank=process, not {text!r}")
+        raise InputError(f"--column must be QUANTITY=COLUMN, such as rank=process, not {text!r}")
     return quantity, column

@@ -47,14 +47,13 @@ def inspect_command(
 ) -> None:
     """Summarise an application: phases, loops, calls, classes of ranks, bytes by phase.
 
-    Nothing is replayed: a packed trace (.tit of version 2) holds the structure of the program,
-    and calls are counted by the rules of its grammar. Other traces are packed into a temporary
-    file first.
+    Nothing is replayed: a packed trace (.tit of version 2) contains the structure of the program,
+    and calls are counted by its grammar rules. Other traces are packed into a temporary file first.
 
-    In a call, rank+1 is a peer relative to the calling rank, <by rank> is a number that differs
-    between ranks, and * one that varies over time.
+    In a call, rank+1 is a peer relative to the calling rank, <by rank> a number that differs
+    between ranks, and * a number that varies over time.
 
-    Of a graph of GPUs, nodes and bytes are counted.
+    For a graph of GPUs, nodes and bytes are counted.
     """
     if json_file not in (None, "-"):
         check_writable(json_file)
@@ -85,11 +84,11 @@ def _report(found: Inspection, statistics: bool, rows: int) -> Iterator[str]:
         yield from _table("I/O libraries", "calls|read|written|by", libraries, {3}, count)
     if found.counters:
         heads = "counter|computations|sum"
-        yield from _table("counters beside the volumes", heads, _counters(found), {0})
-    heads = "class|of ranks|number|calls of each|different|longest loop"
+        yield from _table("additional counters", heads, _counters(found), {0})
+    heads = "class|ranks|number|calls per rank|distinct|longest loop"
     yield from _table("classes of ranks", heads, _classes(found, rows), {1}, found.class_count)
     yield from _phases(found)
-    heads = "iterations|entered|calls of one|ranks|classes|actions of one"
+    heads = "iterations|entered|calls per iteration|ranks|classes|actions per iteration"
     yield from _table("loops", heads, _loops(found, rows), {5}, found.loop_count)
     heads = "calls|ranks|classes|call"
     yield from _table(
@@ -103,12 +102,12 @@ def _report(found: Inspection, statistics: bool, rows: int) -> Iterator[str]:
         heads = "samples|share|computed at"
         yield from _table("computations by call path", heads, paths, {2}, count)
     if statistics:
-        heads = f"calls|bytes|of one|histogram|{found.unit} before|of one|histogram|call"
+        heads = f"calls|bytes|mean|histogram|{found.unit} before|mean|histogram|call"
         yield from _table("call sites", heads, _sites(found, rows), {3, 6, 7}, found.site_count)
 
 
 def _head(found: Inspection) -> Iterator[str]:
-    how = "" if found.packed else ", packed to be inspected"
+    how = "" if found.packed else ", packed for inspection"
     yield (
         f"{found.name}: {count_of(found.ranks, 'rank')}, "
         f"{count_of(found.class_count, 'class', 'es')} of ranks, "
@@ -118,7 +117,7 @@ def _head(found: Inspection) -> Iterator[str]:
     if found.extrapolated:
         yield found.extrapolated
     if found.precision != "exact":
-        yield f"volumes are kept at the precision {found.precision}"
+        yield f"volumes are stored with precision {found.precision}"
     if found.complete:
         yield (
             f"{count_of(found.messages, 'message')} of {format_bytes(found.bytes)} from rank to "
@@ -126,13 +125,10 @@ def _head(found: Inspection) -> Iterator[str]:
         )
     else:
         yield (
-            "sizes and volumes that differ each time are left out below: --statistics reads them"
+            "sizes and volumes that vary over time are omitted below; --statistics includes them"
         )
     if found.unreadable:
-        yield (
-            f"{count_of(found.unreadable, 'line')} with actions that are not known here: tisim "
-            "check says which are wrong"
-        )
+        yield (f"{count_of(found.unreadable, 'line')} with unknown actions: tisim check lists them")
 
 
 def _parts(found: Inspection) -> Iterator[Row]:

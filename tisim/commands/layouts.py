@@ -31,7 +31,7 @@ _Callback = Callable[[click.Context, click.Parameter, "str | None"], tuple[objec
 def _numbers(_ctx: click.Context, parameter: click.Parameter, text: str | None) -> tuple[int, ...]:
     values = [] if text is None else text.split(",")
     if not all(value.isdecimal() and 0 < int(value) < 1 << 20 for value in values):
-        raise InputError(f"{parameter.opts[0]} is numbers such as 1,2,4, not {text!r}")
+        raise InputError(f"{parameter.opts[0]} must be numbers such as 1,2,4, not {text!r}")
     return tuple(map(int, values))
 
 
@@ -42,7 +42,9 @@ def _names(known: tuple[str, ...]) -> _Callback:
         values = known if text is None else tuple(text.split(","))
         for value in values:
             if value not in known:
-                raise InputError(f"{parameter.opts[0]} is some of {','.join(known)}, not {value!r}")
+                raise InputError(
+                    f"{parameter.opts[0]} must be chosen from {','.join(known)}, not {value!r}"
+                )
         return values
 
     return chosen
@@ -58,41 +60,45 @@ Examples:
 """,
 )
 @click.option("--model", required=True, metavar="NAME|FILE.toml",
-              help=f"One of {', '.join(MODELS)}, or a file as of tisim generate llm.")  # fmt: skip
+              help=f"One of {', '.join(MODELS)}, or a TOML file (see tisim generate "
+                   "llm).")  # fmt: skip
 @click.option("--gpus", type=click.IntRange(1, 1 << 20), required=True, help="Number of GPUs.")
 @click.option("--global-batch", type=click.IntRange(1, 1 << 20), required=True,
-              help="Sequences of a step.")  # fmt: skip
+              help="Sequences per step.")  # fmt: skip
 @click.option("--machine", type=click.Choice(list(STEP_MACHINES)), default="a100",
               show_default=True, help="GPUs and the nodes they are in.")  # fmt: skip
 @click.option("--set", "values", multiple=True, metavar="NAME=VALUE",
-              help="Another value of the machine, as of tisim step.")  # fmt: skip
+              help="Override a machine parameter, as in tisim step.")  # fmt: skip
 @click.option("--tp", "tensor", callback=_numbers, metavar="N,...",
-              help="GPUs that share a matrix (default: powers of two within a node).")  # fmt: skip
+              help="Tensor parallelism: GPUs that share a matrix (default: powers of two within a "
+                   "node).")  # fmt: skip
 @click.option("--pp", "pipeline", callback=_numbers, metavar="N,...",
-              help="Stages of the pipeline (default: all that divide the layers).")  # fmt: skip
+              help="Pipeline parallelism: numbers of stages (default: all that divide the "
+                   "layers).")  # fmt: skip
 @click.option("--cp", "context", callback=_numbers, default="1", show_default=True, metavar="N,...",
-              help="GPUs that share each sequence.")  # fmt: skip
+              help="Context parallelism: GPUs that share each sequence.")  # fmt: skip
 @click.option("--ep", "expert", callback=_numbers, default="1", show_default=True, metavar="N,...",
-              help="GPUs that share the experts.")  # fmt: skip
+              help="Expert parallelism: GPUs that share the experts.")  # fmt: skip
 @click.option("--micro-batch", callback=_numbers, default="1,2,4", show_default=True,
-              metavar="N,...", help="Sequences at once.")  # fmt: skip
+              metavar="N,...", help="Sequences per micro-batch.")  # fmt: skip
 @click.option("--schedule", callback=_names(get_args(Schedule)), metavar="NAME,...",
               default="1f1b,interleaved,zero-bubble", show_default=True,
-              help=f"Schedules of the pipeline, of {', '.join(get_args(Schedule))}.")  # fmt: skip
+              help=f"Pipeline schedules, from {', '.join(get_args(Schedule))}.")  # fmt: skip
 @click.option("--chunks", callback=_numbers, metavar="N,...",
-              help="Parts of a stage when interleaved (default: all up to 8).")  # fmt: skip
+              help="Chunks per stage in the interleaved schedule (default: all up to "
+                   "8).")  # fmt: skip
 @click.option("--recompute", callback=_names(get_args(Recompute)), metavar="NAME,...",
               default="none,full", show_default=True,
-              help="What the backward pass computes again, of "
-              f"{', '.join(get_args(Recompute))}.")  # fmt: skip
+              help="Recomputation in the backward pass, from "
+                   f"{', '.join(get_args(Recompute))}.")  # fmt: skip
 @click.option("--dtype", type=click.Choice(DTYPES), default="bf16", show_default=True,
-              help="Of matrices.")  # fmt: skip
+              help="Data type of matrices.")  # fmt: skip
 @click.option("--zero", type=click.IntRange(0, 1), default=1, show_default=True,
-              help="1: copies divide the optimizer.")  # fmt: skip
+              help="1: copies shard the optimizer state.")  # fmt: skip
 @click.option("--overlap/--no-overlap", default=True, show_default=True,
-              help="Reduce gradients and sums of --tp beside kernels.")  # fmt: skip
-@click.option("-o", "--output", metavar="FILE.csv", help="Write all layouts.")
-@click.option("--picture", metavar="FILE.svg|.png", help="Draw the best ones.")
+              help="Overlap the reductions of gradients and of --tp with kernels.")  # fmt: skip
+@click.option("-o", "--output", metavar="FILE.csv", help="Write all layouts as CSV.")
+@click.option("--picture", metavar="FILE.svg|.png", help="Draw the best layouts.")
 @json_option("all layouts")
 def layouts_command(
     model: str,
@@ -110,9 +116,9 @@ def layouts_command(
 ) -> None:
     """Find the fastest layout of a training step on a number of GPUs.
 
-    Tries all layouts that divide the model, the sequences and the GPUs, and executes the step of
-    each that fits into the memory of a GPU, as tisim generate llm and tisim step do.
-    Sequence-parallel wherever tensor-parallel, attention in one kernel.
+    Tries all layouts that divide the model, the sequences and the GPUs evenly, and simulates the
+    step of each that fits into GPU memory, like tisim generate llm and tisim step. Layouts with
+    tensor parallelism also use sequence parallelism; attention is one kernel.
     """
     if picture is not None:
         check_picture(picture)
@@ -139,8 +145,7 @@ def layouts_command(
     if fitting.empty:
         least = format_bytes(float(frame["memory"].min()))
         raise InputError(
-            f"none of {len(frame)} layouts fits into the memory of a GPU; one needs {least} at "
-            "least"
+            f"none of {len(frame)} layouts fits into GPU memory; the smallest needs {least}"
         )
     if picture is not None:
         write_picture(draw_layouts(frame), picture)
@@ -150,8 +155,8 @@ def layouts_command(
     note = "" if has_values_of(chosen, own) else " with tisim's values, not those of --set"
     click.echo(
         f"{described.name} on {gpus:,} GPUs: {len(frame):,} layouts, of which {len(fitting):,} fit "
-        f"into memory; the fastest (s, with the interval of steps measured on A100{note}; what "
-        "GPUs do, %)"
+        f"into memory; the fastest (in s, with the interval of steps measured on A100{note}; GPU "
+        "activity in %)"
     )
     print_table(list(_rows(fitting.head(_ROWS))), 0)
 

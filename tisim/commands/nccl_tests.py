@@ -28,7 +28,9 @@ def _bytes(_ctx: click.Context, parameter: click.Parameter, text: str) -> int:
     """A size as nccl-tests has it: 32M is 32 x 1024 x 1024 bytes."""
     found = re.fullmatch(r"(\d{1,15})([KMG]?)", text.upper())
     if found is None:
-        raise InputError(f"{parameter.opts[-1]}: bytes such as 8, 64K, 32M or 1G, not {text!r}")
+        raise InputError(
+            f"{parameter.opts[-1]} must be bytes such as 8, 64K, 32M or 1G, not {text!r}"
+        )
     return int(found[1]) * _SUFFIXES[found[2]]
 
 
@@ -42,7 +44,7 @@ def _bytes(_ctx: click.Context, parameter: click.Parameter, text: str) -> int:
     "ranks",
     type=click.IntRange(min=2),
     metavar="N",
-    help="The first N GPUs (default: all).",
+    help="Use the first N GPUs (default: all).",
 )
 @click.option("-b", "--minbytes", "first", default="32M", show_default=True, callback=_bytes,
               metavar="SIZE",
@@ -69,7 +71,7 @@ def _bytes(_ctx: click.Context, parameter: click.Parameter, text: str) -> int:
     metavar="VERSION",
     default=NEWEST,
     show_default=True,
-    help=f"Version of NCCL, whose tables are known from {next(iter(VERSIONS))} on.",
+    help=f"NCCL version, {next(iter(VERSIONS))} or later.",
 )
 @click.option(
     "--algo",
@@ -92,13 +94,13 @@ def _bytes(_ctx: click.Context, parameter: click.Parameter, text: str) -> int:
     type=click.Choice(LEVELS),
     default=LEVELS[0],
     show_default=True,
-    help="flows: a latency and a rate; chunks: each chunk is a message on the links of the "
-    "platform.",
+    help="flows: times from a latency and a rate; chunks: each chunk is a message on the "
+    "platform's links.",
 )
 @click.option(
     "--msccl",
     metavar="FILE.xml",
-    help="Carry out an algorithm of MSCCL instead; each of its sends is a message.",
+    help="Execute an MSCCL algorithm instead; each of its sends is a message.",
 )
 @json_option("the table, in bytes and seconds,")
 def nccl_tests_command(
@@ -114,7 +116,7 @@ def nccl_tests_command(
 
     OPERATION is all_reduce, all_gather, reduce_scatter, broadcast, reduce, alltoall, gather,
     scatter or sendrecv. All GPUs call the operation together, and nothing else runs. The last
-    column is what NCCL chooses: algorithm, protocol and channels. Between nodes, the time is that
+    column is NCCL's choice of algorithm, protocol and channels. Between nodes, the time is that
     of the slowest link with the bytes of all nodes on it.
     """
     platform = Platform.load(Path(file))
@@ -130,8 +132,8 @@ def nccl_tests_command(
         click.echo(f"# {operation} on {table.ranks} GPUs of {file}, NCCL {version}")
         if table.network < 1:
             click.echo(
-                f"# the slowest link between nodes carries {table.network:.0%} of what their "
-                "interfaces send"
+                f"# the slowest link between nodes carries {table.network:.0%} of the bandwidth of "
+                "their interfaces"
             )
         for line in table.lines():
             click.echo(line)

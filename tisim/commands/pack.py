@@ -48,30 +48,30 @@ Examples:
     type=click.Choice(PRECISIONS),
     default="exact",
     show_default=True,
-    help="Precision of computation volumes: a relative error, or the mean of all between two "
-    "calls. Sums between two calls are kept.",
+    help="Precision of computation volumes: a relative error, or the mean of all between the same "
+    "two calls. Sums between two calls are preserved.",
 )
 @click.option(
     "--sizes",
     type=click.Choice(LEVELS),
     default="exact",
     show_default=True,
-    help="Precision of message sizes and of the counts of alltoallv and the like: a relative "
-    "error, or the mean of all messages with one tag.",
+    help="Precision of message sizes and of the counts of alltoallv and similar calls: a relative "
+    "error, or the mean of all messages with the same tag.",
 )
 @click.option(
     "--iterations",
     type=click.Choice(LEVELS),
     default="exact",
     show_default=True,
-    help="Precision of the iterations of loops, such as those of a solver: a relative error, or "
-    "the mean of all loops that repeat the same calls.",
+    help="Precision of the iteration counts of loops, such as those of a solver: a relative error, "
+    "or the mean of all loops that repeat the same calls.",
 )
 @click.option(
     "--graph",
     "graph_file",
     metavar="FILE",
-    help="Graph file of GPUs whose blocks the ranks launch: pack it with the trace.",
+    help="GPU graph file whose blocks the ranks launch, to pack with the trace.",
 )
 @click.argument("traces", nargs=-1, required=True)
 def pack_command(
@@ -85,13 +85,13 @@ def pack_command(
 ) -> None:
     """Pack a trace into one file that is fast to read.
 
-    TRACES is any trace that tisim replay takes, or a directory with the parts that the ranks of
-    a recorded program have left; the trace then says which ranks did not finish. All commands
-    that take traces take packed ones. Without --volumes, --sizes and --iterations packing is
+    TRACES is any trace that tisim replay accepts, or a directory with the parts left by the ranks
+    of a recorded program; the trace then records which ranks did not finish. All commands that
+    take traces accept packed ones. Without --volumes, --sizes and --iterations packing is
     lossless: comments, spacing and the spelling of numbers are restored. A packed trace can be
     packed again at a lower precision.
 
-    A graph of GPUs alone is packed too.
+    A graph of GPUs can also be packed alone.
     """
     check_writable(output)
     if len(traces) == 1 and graph_kind(traces[0]) == "graph":
@@ -128,7 +128,7 @@ def pack_command(
     size = Path(output).stat().st_size
     click.echo(
         f"{output}: {packed.ranks:,} ranks, {packed.actions:,} actions, {format_bytes(size)} "
-        f"({size / text:.1%} of {'what it was' if was_packed else 'the text'})"
+        f"({size / text:.1%} of {'the original' if was_packed else 'the text'})"
     )
     report_written(output)
 
@@ -154,19 +154,19 @@ Examples:
     "-o",
     "--output",
     metavar="DIR",
-    help="New directory for the files; of a graph of GPUs alone, the file.",
+    help="New directory for the files; for a graph of GPUs alone, the file to write.",
 )
 @click.option(
     "--calls",
     is_flag=True,
-    help="Print each call of MPI with all its arguments instead; needs a trace that was recorded "
-    "with --arguments all.",
+    help="Print each MPI call with all its arguments instead; needs a trace recorded with "
+    "--arguments all.",
 )
 @click.argument("packed")
 def unpack_command(output: str | None, calls: bool, packed: str) -> None:
-    """Restore the text files of a packed trace, byte by byte.
+    """Restore the text files of a packed trace, byte for byte.
 
-    A graph of GPUs that was packed with the trace becomes DIR.graph.
+    A graph of GPUs that was packed with the trace is written to DIR.graph.
     """
     if calls:
         from tisim.traces.given_calls import given_calls
@@ -175,7 +175,7 @@ def unpack_command(output: str | None, calls: bool, packed: str) -> None:
             click.echo(f"{rank} {text}")
         return
     if output is None:
-        raise InputError("-o DIR is missing: where the files go")
+        raise InputError("-o DIR is missing: the directory for the files")
     from tisim.traces.graph_files import packed_graph
 
     graph = packed_graph(packed) if is_packed(packed) else None

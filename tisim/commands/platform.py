@@ -72,11 +72,11 @@ def platform_command(
 ) -> None:
     """Describe a platform FILE: hosts, links, zones, distances, bandwidths.
 
-    'tisim platform new --help' says how to create one, 'tisim platform list' which machines are
-    known. Use ./new for a file named new.
+    See 'tisim platform new --help' for creating one and 'tisim platform list' for known machines.
+    Use ./new for a file named new.
     """
     if load_file is not None and drawing is None:
-        raise InputError("--load colours a drawing: give --draw FILE too")
+        raise InputError("--load needs --draw FILE")
     platform = Platform.load(file)
     for warning in platform.warnings:
         click.echo(f"warning: {warning}", err=True)
@@ -105,14 +105,14 @@ def _read_load(platform: Platform, path: str) -> RunLoad:
     breakdown = result.get("breakdown")
     if breakdown is None or "links" not in breakdown:
         raise InputError(
-            "has no load of links; write one with: tisim replay --breakdown --json FILE ...",
+            "contains no link loads; create it with: tisim replay --breakdown --json FILE ...",
             file=path,
         )
     try:
         links = [(str(row["link"]), float(row["mean"])) for row in breakdown["links"]]
     except (TypeError, KeyError, ValueError):
         raise InputError(
-            "its load of links is not what tisim replay --breakdown --json writes", file=path
+            "its link loads are not in the format of tisim replay --breakdown --json", file=path
         ) from None
     return RunLoad(platform, links, [row["host"] for row in result["ranks"]], path)
 
@@ -135,7 +135,7 @@ _OUTPUT = click.option(
     "--output",
     metavar="FILE.xml",
     required=True,
-    help="Platform to write; FILE.hosts and FILE.deploy.xml beside it place a rank on "
+    help="Platform to write. FILE.hosts and FILE.deploy.xml, written next to it, place a rank on "
     "each core of the hosts that are not file servers.",
 )
 _COMMON: tuple[_Option, ...] = (
@@ -191,7 +191,7 @@ def _numbers(
         return tuple(int(part) for part in text.split(","))
     except ValueError:
         raise InputError(
-            f"{parameter.opts[0]}: whole numbers such as 8,8,4, not {text!r}"
+            f"{parameter.opts[0]} must be whole numbers such as 8,8,4, not {text!r}"
         ) from None
 
 
@@ -244,7 +244,7 @@ _add_kind(
 _add_kind(
     "fat-tree",
     new.fat_tree,
-    "A fat tree of equal switches with the fewest levels that hold the hosts.",
+    "A fat tree of identical switches with as few levels as the hosts need.",
     click.option(
         "--radix",
         type=click.IntRange(min=2),
@@ -299,7 +299,7 @@ _add_kind(
 @_OUTPUT
 @force_option
 def machine_command(name: str, output: str) -> None:
-    """A machine of 'tisim platform list'; its file names the source of its numbers."""
+    """A machine from 'tisim platform list'; the file cites the source of its figures."""
     known = machine(name)
     _write(known.build(), output, known.comment(name))
 
@@ -324,12 +324,12 @@ platform_command.further.update(new=new_command, list=list_command)
     "--rails",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Network interfaces per node (default: those of the usual node; h100: 8).",
+    help="Network interfaces per node (default: as in a typical node; h100: 8).",
 )
 @click.option(
     "--nic",
     metavar="RATE",
-    help="Bandwidth of a network interface (default: that of the usual node; h100: 400Gbps).",
+    help="Bandwidth of a network interface (default: as in a typical node; h100: 400Gbps).",
 )
 @click.option(
     "--nvlink",
@@ -341,21 +341,24 @@ platform_command.further.update(new=new_command, list=list_command)
     type=click.Choice(gpus.FABRICS),
     default="rail",
     show_default=True,
-    help="rail: interfaces of one number in 32 nodes share a switch; fat-tree: those of a node do.",
+    help="rail: interfaces of the same index in 32 nodes share a switch; fat-tree: all interfaces "
+    "of a node share a switch.",
 )
 @click.option(
     "--oversubscription",
     type=float,
     default=1.0,
     show_default=True,
-    help="Bandwidth of interfaces per bandwidth of uplinks at a first switch.",
+    help="Ratio of interface to uplink bandwidth at a leaf switch.",
 )
 @click.option(
     "--no-gpudirect",
     is_flag=True,
-    help="Interfaces reach memory of the host only, over which all bytes go.",
+    help="Interfaces access host memory only, so all data passes through it.",
 )
-@click.option("--sharp", is_flag=True, help="Switches between nodes reduce (CollNet of NCCL).")
+@click.option(
+    "--sharp", is_flag=True, help="Switches between nodes perform reductions (NCCL's CollNet)."
+)
 @_OUTPUT
 @force_option
 def gpu_cluster_command(
@@ -370,7 +373,7 @@ def gpu_cluster_command(
 ) -> None:
     """Nodes of GPUs with NVLinks and a network; each host is a GPU.
 
-    The figures of GPUs are those of data sheets; a property of each host has them.
+    GPU figures come from data sheets and are stored in a property of each host.
     """
     from tisim.gpu.machines_platform import gpu_cluster
 

@@ -60,12 +60,12 @@ Examples:
     metavar="NAME[,NAME...]",
     default="auto",
     show_default=True,
-    help="How to measure computations: hardware instruction counter (perf), counts compiled "
-    "into the program (register; see tisim cc), instructions executed by QEMU (qemu), "
-    "CPU time (time), CPU time of computations whose data were in no cache (cold; see tisim "
-    "calibrate regions), or all time between calls, waits for a CPU, pages and files included "
-    "(elapsed). Further counters become attributes of the computations: time, cycles, "
-    "cache-misses, flops and others.",
+    help="How to measure computations: hardware instruction counter (perf), counts compiled into "
+    "the program (register; see tisim cc), instructions executed by QEMU (qemu), CPU time "
+    "(time), CPU time with cold caches (cold; see tisim calibrate regions), or wall-clock "
+    "time between calls, including waits for a CPU, page faults and files (elapsed). Further "
+    "counters become attributes of computations: time, cycles, cache-misses, flops and "
+    "others.",
 )
 @units_option("Units of computation per second, for the counters 'time', 'elapsed' and 'cold'.")
 @click.option(
@@ -88,23 +88,23 @@ Examples:
     "--longest-poll",
     default=1000,
     least=0,
-    text="What lies between two failed tests of the same requests counts as polling, not as "
-    "computation, up to so many units of the counter; 0: all of it is computation.",
+    text="Maximum volume, in units of the counter, between two failed tests of the same requests "
+    "that counts as polling instead of computation; 0: none.",
 )
 @click.option(
     "--spawn",
     "spawned",
     is_flag=True,
-    help="Record the processes that the program spawns, as further ranks.",
+    help="Also record spawned processes, as additional ranks.",
 )
 @click.option(
     "--io",
     type=click.Choice(["none", "mpi", "posix", "both"]),
     default="none",
     show_default=True,
-    help="File accesses to record: MPI-IO calls (mpi); POSIX calls, including those made by "
-    "MPI-IO and standard I/O (posix); or both, of which a replay takes the MPI-IO calls, or with "
-    "--io-layer posix the calls beneath them.",
+    help="File accesses to record: MPI-IO calls (mpi); POSIX calls, including those made by MPI-IO "
+    "and standard I/O (posix); or both: a replay then uses the MPI-IO calls or, with "
+    "--io-layer posix, the underlying POSIX calls.",
 )
 @click.option(
     "--call-sites",
@@ -118,8 +118,8 @@ Examples:
     default="replayed",
     show_default=True,
     callback=_is_all,
-    help="Arguments of calls to keep: those that a replay needs, or all of them, for tisim unpack "
-    "--calls: buffers, derived types, statuses, hints and topologies too.",
+    help="Call arguments to keep: those needed for replay, or all, including buffers, derived "
+    "types, statuses, hints and topologies, for tisim unpack --calls.",
 )
 @click.option(
     "--sample",
@@ -135,8 +135,8 @@ Examples:
 @click.option(
     "--timeline",
     metavar="FILE",
-    help="Write when each call began and ended, as .csv, .parquet or .tir (for tisim view); "
-    "needs --times.",
+    help="Write a timeline of all calls, as .csv, .parquet or .tir (for tisim view); needs "
+    "--times.",
 )
 @number_option(
     "--repeat",
@@ -164,8 +164,9 @@ Examples:
 @click.option(
     "--gather",
     metavar="DIR",
-    help="Directory on each host, such as /tmp, for what its ranks record; they send it to rank "
-    "0, which has to run on this host. Without it, all hosts share the directory of FILE.tit.",
+    help="Directory on each host, such as /tmp, where its ranks record before they send the data "
+    "to rank 0, which must run on this host. By default, all hosts must share the directory "
+    "of FILE.tit.",
 )
 @compiler_option("Compiler wrapper of the program's MPI library")
 @click.option(
@@ -177,8 +178,8 @@ Examples:
     "--pack",
     "parts",
     metavar="DIR",
-    help="Do not record; build the trace from the parts that ranks have left in a directory, "
-    "after recording without Python or an interrupted recording.",
+    help="Do not record; build the trace from the parts that ranks left in DIR after a recording "
+    "without Python or an interrupted recording.",
 )
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def record_command(
@@ -208,7 +209,7 @@ def record_command(
         report_written(print_source)
         return 0
     if output is None:
-        raise InputError("-o FILE.tit is missing: where the trace goes")
+        raise InputError("-o FILE.tit is missing: the trace to write")
     if parts is not None:
         report_recording(output, packed_parts(parts, output), "")
         return 0
@@ -246,10 +247,10 @@ def packed_parts(parts: str, output: str) -> Recording:
     from tisim.traces.record.parts import pack_parts
 
     if not Path(parts).is_dir():
-        raise InputError("there is no such directory", file=parts)
+        raise InputError("no such directory", file=parts)
     recording = pack_parts(parts, output)
     if recording is None:
-        raise InputError("the directory holds no parts of a trace (rank-0.part ...)", file=parts)
+        raise InputError("the directory contains no parts of a trace (rank-0.part ...)", file=parts)
     return recording
 
 
@@ -266,8 +267,8 @@ def report_run(recorded: Recorded) -> None:
     report_recording(str(recorded.output), recorded.recording, recorded.reason)
     if recorded.unseen:
         click.echo(
-            f"warning: the program calls {', '.join(recorded.unseen)} itself; such calls pass the "
-            "recorder by and are not in the trace",
+            f"warning: the program calls {', '.join(recorded.unseen)} directly; such calls bypass "
+            "the recorder and are not in the trace",
             err=True,
         )
     if recorded.timeline is not None:
@@ -282,21 +283,25 @@ def report_run(recorded: Recorded) -> None:
     if notes.polls:
         click.echo(
             f"polling: {notes.polls:,} rounds of failed tests and {notes.polled:,} units between "
-            "them are waiting, and in no volume",
+            "them count as waiting and are in no volume",
             err=True,
         )
     of_empty = ", ".join(f"{name} {count:,.0f}" for name, count in notes.empty.items() if count)
     if of_empty:
-        click.echo(f"subtracted from each computation, as reading counts it: {of_empty}", err=True)
+        click.echo(
+            f"subtracted from each computation as the cost of reading the counters: {of_empty}",
+            err=True,
+        )
     outside = [f"MPI_Init {format_seconds(notes.init)}"] if notes.init else []
     if not recorded.recording.counter.startswith("elapsed"):
         outside += [
-            f"waiting for a processor {format_seconds(notes.waited)}, also in calls",
+            f"waiting for a CPU {format_seconds(notes.waited)}, including in calls",
             f"{notes.faults:,.0f} page faults",
         ]
     if notes.memory:
         click.echo(
-            f"memory: {format_bytes(notes.memory)} a rank, beyond that of MPI_Init", err=True
+            f"memory: {format_bytes(notes.memory)} per rank, in addition to that of MPI_Init",
+            err=True,
         )
     if notes.faults and outside:
         click.echo(f"not in the trace, mean over ranks: {'; '.join(outside)}", err=True)
@@ -307,7 +312,8 @@ def report_spread(repeated: Repeated) -> None:
     """Say how much the counts of a program that was recorded several times differ."""
     if not repeated.spreads:
         click.echo(
-            f"warning: run {repeated.number} failed, so no more were made; the trace is its own",
+            f"warning: run {repeated.number} failed, so there were no further runs; the trace is "
+            "that of the failed run",
             err=True,
         )
         return
@@ -320,7 +326,7 @@ def report_spread(repeated: Repeated) -> None:
         click.echo("the runs have different numbers of calls", err=True)
     if not volumes.is_none:
         click.echo(
-            f"the trace is that of run {repeated.number}, whose sum of volumes is the median",
+            f"the trace is that of run {repeated.number}, which has the median total volume",
             err=True,
         )
 
@@ -344,22 +350,22 @@ def report_recording(output: str, recording: Recording, reason: str) -> None:
     click.echo(f"{output}: {recording.ranks:,} ranks, {size}", err=True)
     click.echo(f"counter: {recording.counter}{why}", err=True)
     if recording.further_counters:
-        click.echo(f"beside it: {recording.further_counters}", err=True)
+        click.echo(f"further counters: {recording.further_counters}", err=True)
     if recording.samples is not None:
         _report_samples(recording.samples)
     for name, calls in recording.unsupported.most_common():
-        click.echo(f"warning: {calls:,} calls of {name} are not in the trace", err=True)
+        click.echo(f"warning: {calls:,} calls to {name} are not in the trace", err=True)
     if recording.accelerators:
         click.echo(
-            f"warning: a rank has waited for an accelerator for up to {recording.accelerators} % "
-            "of its time (calls of CUDA or HIP), which no counter counts",
+            "warning: ranks waited for an accelerator (in CUDA or HIP calls) for up to "
+            f"{recording.accelerators} % of their time, which no counter measures",
             err=True,
         )
     if recording.incomplete:
         ranks = ", ".join(map(str, recording.incomplete))
         click.echo(
-            f"warning: the trace is incomplete: no MPI_Finalize of rank {ranks}; it ends with what "
-            "they had written",
+            f"warning: the trace is incomplete: rank {ranks} did not reach MPI_Finalize; it "
+            "contains what they had written",
             err=True,
         )
     report_written(output)
@@ -375,8 +381,8 @@ def _report_uncounted(uncounted: Uncounted) -> None:
         if share >= _LEAST_NAMED
     )
     click.echo(
-        f"warning: {uncounted.share:.0%} of the computation is in code that tisim cc has not "
-        f"compiled, which is not counted: {where}; --counter perf, qemu or time counts it too",
+        f"warning: {uncounted.share:.0%} of the computation is in code that was not compiled by "
+        f"tisim cc and is not counted: {where}; --counter perf, qemu or time includes it",
         err=True,
     )
 
@@ -384,11 +390,11 @@ def _report_uncounted(uncounted: Uncounted) -> None:
 def _report_samples(samples: Samples) -> None:
     taken = sum(rank.signals - rank.in_calls for rank in samples.ranks.values())
     lost = sum(rank.lost for rank in samples.ranks.values())
-    without = f", {lost:,} of them without room" if lost else ""
+    without = f", {lost:,} of them lost for lack of space" if lost else ""
     unordered = sum(rank.unordered for rank in samples.ranks.values())
     if unordered:
-        without += f", {unordered:,} of them without their order in time"
+        without += f", {unordered:,} of them of unknown order in time"
     click.echo(
-        f"computations: {taken:,} samples{without}; {samples.rate:.0f} a second of processor time",
+        f"computations: {taken:,} samples{without}; {samples.rate:.0f} per second of CPU time",
         err=True,
     )

@@ -104,15 +104,15 @@ Examples:
 @click.option(
     "--completions",
     type=click.Choice(["matched", "free"]),
-    help="Requests that recorded MPI_Waitany, MPI_Waitsome and their tests complete: those that "
-    "they completed when recorded (default), or those that are complete first, where what the rank "
-    "does next does not depend on it. Short for --config tisim/completions=...",
+    help="Requests that a recorded MPI_Waitany, MPI_Waitsome, MPI_Testany or MPI_Testsome "
+    "completes: the recorded ones (default), or those that complete first, where the rank's "
+    "next actions do not depend on the choice. Short for --config tisim/completions=...",
 )
 @click.option(
     "--io-layer",
     type=click.Choice(["mpi", "posix"]),
-    help="Of a trace recorded with --io both, the calls to replay: those of MPI-IO (default), or "
-    "those of POSIX beneath them. Short for --config tisim/io-layer=...",
+    help="Calls to replay from a trace recorded with --io both: the MPI-IO calls (default) or the "
+    "underlying POSIX calls. Short for --config tisim/io-layer=...",
 )
 @parameter_option(
     replay, "ranks", "--np", "--ranks", "ranks", metavar="N", type=click.IntRange(min=1)
@@ -122,8 +122,8 @@ Examples:
 @click.option(
     "--breakdown",
     is_flag=True,
-    help="Show where the time goes: kinds of actions, which ranks wait for which, the critical "
-    "path, the busiest links. Also added to --json.",
+    help="Show where the time goes: kinds of actions, waits between ranks, the critical path and "
+    "the busiest links. Also added to --json.",
 )
 @click.option(
     "--gantt",
@@ -137,16 +137,16 @@ Examples:
     "report_file",
     metavar="FILE",
     help="Write a self-contained .html report: the breakdown, a zoomable Gantt chart, the "
-    "communication matrix, the load of links, the configuration.",
+    "communication matrix, link loads and the configuration.",
 )
 @click.option(
     "--begin",
     callback=_time,
     metavar="TIME",
-    help="Start of the part to draw (--gantt), to show first (--report) or to write (--timeline "
-    "for Perfetto), such as 2.25s.",
+    help="Start of the interval to draw (--gantt), show first (--report) or write (--timeline, "
+    "Perfetto only), such as 2.25s.",
 )
-@click.option("--end", callback=_time, metavar="TIME", help="End of that part.")
+@click.option("--end", callback=_time, metavar="TIME", help="End of that interval.")
 @click.option(
     "--ignore-unsupported",
     is_flag=True,
@@ -160,10 +160,10 @@ Examples:
     "--uncertainty",
     type=click.IntRange(min=2),
     metavar="N",
-    help="Also report the interval that 90 % of real times lie in: replay with N of the parameter "
-    "sets that 'tisim calibrate' has stored beside the platform, if there are any, draw fitted "
-    "volumes of an extrapolated trace anew, and count in the errors of validated programs that "
-    "spend their time alike ('tisim validate --keep-errors', or else tisim's own).",
+    help="Also report a 90 % prediction interval: replay with N of the parameter sets that 'tisim "
+    "calibrate' stored next to the platform, if any; redraw the fitted volumes of an "
+    "extrapolated trace; and include the errors of validated programs with similar time "
+    "shares (from 'tisim validate --keep-errors', or else tisim's own).",
 )
 @number_option("--seed", default=0, least=0, text="Random seed for --uncertainty.")
 @digits_option
@@ -174,8 +174,8 @@ Examples:
     "--graph",
     "graph_file",
     metavar="FILE",
-    help="Graph file of GPUs whose blocks the ranks launch, one on the GPU of each; the platform "
-    "is one of GPUs. Default: the graph that is packed with the trace.",
+    help="GPU graph file whose blocks the ranks launch, each on its own GPU; needs a platform of "
+    "GPUs. Default: the graph packed with the trace.",
 )
 @click.argument("traces", nargs=-1, required=True)
 def replay_command(
@@ -210,8 +210,8 @@ def replay_command(
     """Predict the run time of an MPI program from its time-independent trace.
 
     TRACES is a packed trace (.tit), a directory, one file per rank, an index that lists one file
-    per line, a single file for all ranks, or a tar archive; all may be compressed. Or it is a GOAL
-    schedule, whose operations depend on each other as LogGOPSim has them.
+    per line, a single file for all ranks, or a tar archive; all may be compressed. It may also be
+    a GOAL schedule, with dependencies as in LogGOPSim.
     """
     if len(traces) == 1 and graph_kind(traces[0]):
         from tisim.commands.graphs import replay_schedule
@@ -219,7 +219,7 @@ def replay_command(
         replay_schedule(click.get_current_context())
         return 0
     if uncertainty is None and is_given("seed"):
-        raise InputError("--seed is for --uncertainty, which is not asked for")
+        raise InputError("--seed needs --uncertainty")
     if jitter is not None and uncertainty is not None:
         raise InputError("give --jitter or --uncertainty, not both")
     if skip_steady is not None:
@@ -229,12 +229,10 @@ def replay_command(
     part = None
     if begin is not None or end is not None:
         if not (gantt_files or report_file or timelines):
-            raise InputError(
-                "--begin and --end are a part of --gantt, --report or --timeline: give one too"
-            )
+            raise InputError("--begin and --end need --gantt, --report or --timeline")
         part = begin or 0.0, math.inf if end is None else end
         if part[0] >= part[1]:
-            raise InputError(f"--begin is before --end, not {part[0]:g} s and {part[1]:g} s")
+            raise InputError(f"--begin must be before --end, not {part[0]:g} s and {part[1]:g} s")
     pictures = _pictures(gantt_files, report_file, begin, end)
     event_log = bool(breakdown or pictures or uncertainty is not None)
     if event_log:
@@ -253,7 +251,9 @@ def replay_command(
     if graph_file is None and isinstance(trace, Trace) and trace.has_graph:
         graph_file = traces[0]
     if graph_file is not None and uncertainty is not None:
-        raise click.UsageError("--graph has no --uncertainty: no real runs of such programs")
+        raise click.UsageError(
+            "--uncertainty does not support --graph: no real runs of such programs are known"
+        )
     gpus = None
     if graph_file is not None:
         from tisim.gpu.launched import LaunchedGraph
@@ -375,15 +375,15 @@ def relation_of_volumes(
         if known == "instructions":
             relation = (
                 f"computations were counted in {volumes.unit}, and the hosts' speeds are in "
-                "instructions a second"
+                "instructions per second"
             )
         elif ratios[0] != 1 or ratios[-1] != 1:
             least, most = f"{ratios[0]:.3g}", f"{ratios[-1]:.3g}"
             relation = (
-                f"computes {least if least == most else f'{least} to {most}'} times as fast as the "
-                f"machine of the recording: volumes are {volumes.unit}, hosts have "
-                f"{max(speeds):.3g} a second; --speed {volumes.per_second / 1e9:g}Gf: as fast; "
-                "--config tisim/speeds=relative: this is meant"
+                f"hosts compute {least if least == most else f'{least} to {most}'} times as fast "
+                f"as the recording machine: volumes are in {volumes.unit}, hosts execute "
+                f"{max(speeds):.3g} per second; for equal speed, use --speed "
+                f"{volumes.per_second / 1e9:g}Gf; if intended, use --config tisim/speeds=relative"
             )
     elif volumes.unit == "instructions" and not chosen and known == "relative":
         relation = "computations were counted in instructions, and the hosts' speeds are relative"
@@ -472,7 +472,7 @@ def _rows(result: Result, interval: str) -> list[tuple[str, str, str]]:
         *_io_rows(result),
         *_steady_rows(result),
         ("trust", "", result.trust),
-        ("simulation took", f"{wall:.3g} s", f"{result.actions / wall:,.0f} actions a second"),
+        ("simulation took", f"{wall:.3g} s", f"{result.actions / wall:,.0f} actions per second"),
     ]
 
 
@@ -509,8 +509,8 @@ def _server_words(servers: ServersDict) -> tuple[str, str]:
     )
     plural = "s" if len(data) > 1 else ""
     text = (
-        f"mean of a request; {format_bytes(sum(moved))} in {requests:,} requests to {len(data):,} "
-        f"server{plural}{share.replace('%', ' %')}; {metadata[0]:,} of metadata"
+        f"mean per request; {format_bytes(sum(moved))} in {requests:,} requests to {len(data):,} "
+        f"server{plural}{share.replace('%', ' %')}; {metadata[0]:,} metadata requests"
     )
     total = math.fsum(servers["seconds"]) / max(sum(servers["requests"]), 1)
     return format_seconds(total), text
@@ -524,7 +524,7 @@ def _steady_rows(result: Result) -> list[tuple[str, str, str]]:
     notes = []
     if steady["skipped"]:
         notes.append(
-            f"of {steady['iterations']:,} iterations; the error of the times is estimated at "
+            f"of {steady['iterations']:,} iterations; estimated error of the times: "
             f"{steady['estimated_error']:.3g}"
         )
     if steady["off"] is not None:

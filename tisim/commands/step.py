@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _ROWS = 16
 # Further tables, by their keys in JSON.
 _TITLES = {
-    "critical path": "What the critical path consists of",
+    "critical path": "Composition of the critical path",
     "what if": "The step with a better machine or schedule",
 }
 
@@ -69,41 +69,41 @@ Examples:
     "values",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Another value of the machine, in SI units; a wrong name prints all names.",
+    help="Override a machine parameter, in SI units; an unknown name lists all names.",
 )
-@click.option("--breakdown", is_flag=True, help="Print what the GPUs do in that time.")
+@click.option("--breakdown", is_flag=True, help="Print how the GPUs spend the time.")
 @click.option(
     "--critical-path",
     "path",
     is_flag=True,
-    help="Print what the longest chain of dependent work consists of.",
+    help="Print the composition of the critical path.",
 )
 @click.option(
-    "--what-if", "better", is_flag=True, help="Print what a better machine or schedule would gain."
+    "--what-if", "better", is_flag=True, help="Print the gain from a better machine or schedule."
 )
 @click.option(
     "--timeline",
     metavar="FILE.json|.tir",
-    help="Write when each node began and ended, a lane a stream: for ui.perfetto.dev, or for tisim "
-    "view.",
+    help="Write a timeline of all nodes, one lane per stream, for ui.perfetto.dev (.json) or tisim "
+    "view (.tir).",
 )
 @click.option(
     "--gantt",
     metavar="FILE.svg|.png",
-    help="Draw what GPUs do and, below each, what its streams do.",
+    help="Draw the activity of each GPU and, below it, of its streams.",
 )
 @click.option(
     "--keep-communication",
     is_flag=True,
-    help="Of a recording: collectives take as long as they were recorded.",
+    help="For recordings: use the recorded durations of collectives.",
 )
 @click.option(
     "--ranks",
     type=click.IntRange(1, MAX_RANKS),
-    help="How many ranks the recording of one stands for, if it does not say it.",
+    help="Number of ranks that a recording of one rank represents, if it does not say.",
 )
 @click.option(
-    "--write-graph", "graph_file", metavar="FILE", help="Of a recording: write its graph."
+    "--write-graph", "graph_file", metavar="FILE", help="For recordings: write the graph."
 )
 @json_option("the result")
 @click.argument("graphs", metavar="GRAPH...", nargs=-1, required=True)
@@ -123,17 +123,17 @@ def step_command(
 ) -> None:
     """Predict the time of a training step from its graph.
 
-    GRAPH says what each GPU does, without times, as `tisim generate llm` writes it, or is what
-    PyTorch's profiler recorded of one rank (JSON, may be in gzip), which then stands for all ranks,
-    or of several (the files, or their directory), or the execution traces of Chakra (one of the
-    files NAME.RANK.et, or NAME), an export of Nsight Systems (SQLite), or a table of layers of
-    SimAI.
-    Ranks that do the same at the same time are executed once.
+    GRAPH is a graph file, which describes what each GPU does, without times ('tisim generate
+    llm'); a recording by PyTorch's profiler of one rank (JSON, possibly gzipped), which then
+    represents all ranks, or of several (the files, or their directory); execution traces of Chakra
+    (one of the files NAME.RANK.et, or NAME); an export of Nsight Systems (SQLite); or a layer
+    table of SimAI.
+    Ranks that do the same at the same time are simulated once.
     """
     if gantt is not None:
         check_picture(gantt)
     if timeline is not None and not timeline.endswith((".json", ".tir")):
-        raise InputError("the suffix of a step's timeline is one of .json, .tir", file=timeline)
+        raise InputError("the suffix of a step's timeline must be .json or .tir", file=timeline)
     for file in (timeline, gantt, graph_file, json_file):
         if file not in (None, "-"):
             check_writable(str(file))
@@ -147,7 +147,7 @@ def step_command(
             write_graph(graph_file, recording.text)
             report_written(graph_file)
     else:
-        _refuse(ranks is not None, "--ranks", "recordings; a graph file says it itself")
+        _refuse(ranks is not None, "--ranks", "recordings; a graph file contains the number itself")
         _refuse(keep_communication, "--keep-communication", "recordings")
         _refuse(graph_file is not None, "--write-graph", "recordings")
         read = read_graph(graph)
@@ -178,7 +178,7 @@ def step_command(
     if not write_json(summary, json_file):
         _print(graph, result, read.ranks, recording, interval, is_fitted=is_fitted)
         if breakdown:
-            click.echo("\nWhat GPUs do, % of the step")
+            click.echo("\nGPU activity, % of the step")
             print_table(list(_breakdown_rows(result)), 1, indent="  ")
         for title, seconds in tables.items():
             click.echo(f"\n{_TITLES[title]}, s and % of the step")
@@ -198,8 +198,8 @@ def _print(
 ) -> None:
     lanes = len(result.ends)
     click.echo(
-        f"{name}: {result.seconds:.6g} s ({ranks:,} GPUs, of which {lanes:,} "
-        f"differ{'s' if lanes == 1 else ''}; {result.launched:,} nodes)"
+        f"{name}: {result.seconds:.6g} s ({ranks:,} GPUs, {lanes:,} of them distinct; "
+        f"{result.launched:,} nodes)"
     )
     if recording is not None:
         span = f"{recording.seconds:.6g} s, " if recording.seconds else ""
@@ -225,7 +225,7 @@ def _recording(paths: tuple[str, ...], ranks: int | None, kept: bool) -> Recordi
         _refuse(ranks is not None, "--ranks", _OF_ONE)
         return read_kineto(paths, model=not kept)
     if len(paths) > 1:
-        raise click.UsageError("only recordings of PyTorch's profiler are several files")
+        raise click.UsageError("only recordings of PyTorch's profiler may consist of several files")
     (path,) = paths
     if is_chakra(path):
         return read_chakra(path, ranks=ranks, communicates=not kept)
@@ -239,7 +239,7 @@ def _recording(paths: tuple[str, ...], ranks: int | None, kept: bool) -> Recordi
     return None
 
 
-_OF_ONE = "Chakra's traces and SimAI's tables; this recording says it itself"
+_OF_ONE = "Chakra's traces and SimAI's tables; this recording contains the number itself"
 _WITH_TIMES = "recordings of PyTorch's profiler and of Chakra"
 
 

@@ -39,8 +39,8 @@ A study is a TOML file:
   trace = "traces/lu.A.8.tar.xz"
   platform = "platforms/graphene.xml"
   [vary]
-  bandwidth = ["x1", "x2", "x4"]            # of all links, times
-  "latency[*sgraphene1*]" = ["x1", "5us"]   # of some links; a value with a unit sets it
+  bandwidth = ["x1", "x2", "x4"]            # all links, scaled
+  "latency[*sgraphene1*]" = ["x1", "5us"]   # some links; a value with a unit sets it
   "smpi/coll-selector" = ["default", "ompi"]
 """,
 )
@@ -91,7 +91,9 @@ def sweep_command(
         frame = sweep(**arguments, resume=not fresh)
     except SweepInterrupted as stopped:
         report_written(*copy.written(), target)
-        click.echo(f"tisim: stopped: {stopped}, in {target}; run it again for the rest", err=True)
+        click.echo(
+            f"tisim: stopped: {stopped}, in {target}; run it again to complete the rest", err=True
+        )
         return 130
     for warning in dict.fromkeys(text for text in frame["warnings"] if text):
         click.echo(f"tisim: warning: {warning}", err=True)

@@ -29,7 +29,7 @@ Examples:
 @click.option(
     "--keep-errors",
     is_flag=True,
-    help="Store the errors beside the platform (FILE.sets.json), so that 'tisim replay "
+    help="Store the errors next to the platform (FILE.sets.json), so that 'tisim replay "
     "--uncertainty' includes them in its intervals.",
 )
 @click.argument("study")

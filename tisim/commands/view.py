@@ -26,8 +26,8 @@ Examples:
   tisim replay --platform p.xml --timeline run.tir traces/ && tisim view run.tir
   tisim view --platform p.xml traces/          # replays first
   tisim view real.tir predicted.tir            # two runs of one program, aligned by their calls
-  tisim view --platform p.xml traces/ real.tir # a prediction, and a real run beside it
-  tisim view --browser run.tir                 # and opens a browser
+  tisim view --platform p.xml traces/ real.tir # a prediction next to a real run
+  tisim view --browser run.tir                 # also opens a browser
   tisim view --static lu-run/ run.tir          # a folder for a web server
 """,
 )
@@ -37,7 +37,8 @@ Examples:
 @click.option(
     "--hosts",
     metavar="FILE|A,B,...",
-    help="Hosts that ranks go round: a file with one host per line, or names; needs --platform.",
+    help="Hosts to place ranks on round-robin: a file with one host per line, or names; needs "
+    "--platform.",
 )
 @click.option(
     "--port",
@@ -58,7 +59,8 @@ Examples:
     "--static",
     "folder",
     metavar="DIR",
-    help="Write the page into a new folder that any web server can show, without search, and end.",
+    help="Write the page, without search, into a new directory that any web server can serve, and "
+    "exit.",
 )
 @click.argument("run", metavar="RUN")
 @click.argument("other", metavar="[RUN2]", required=False)
@@ -76,18 +78,19 @@ def view_command(
 
     RUN is a run file (.tir), as written by 'tisim replay --timeline run.tir', or, with
     --platform, a trace. tisim execute, record and import write run files of real runs. RUN2,
-    another run file of the same program, is shown beside it: when each makes the same calls,
-    and where their times differ. The page is served on this machine only, to anyone who has the
-    printed address. Stop with Ctrl-C.
+    another run file of the same program, is shown next to it, aligned by their calls, with their
+    differences in time. The page is served on this machine only, to anyone who has the printed
+    address. Stop with Ctrl-C.
     """
     if folder is not None and other is not None:
-        raise InputError("--static shows one run")
+        raise InputError("--static supports only one run")
     if platform_file is None:
         if hosts is not None:
-            raise InputError("--hosts goes with --platform")
+            raise InputError("--hosts needs --platform")
         if Path(run).is_dir():
             raise InputError(
-                "is a directory and no run file; --platform FILE replays a trace first", file=run
+                "is a directory, not a run file; to replay a trace first, give --platform FILE",
+                file=run,
             )
         _show([run, other], port, browser, notebook, folder)
         return 0
@@ -168,10 +171,10 @@ def _show(
 
     def ready(address: str) -> None:
         click.echo(address)
-        click.echo("tisim: open this address in a browser; Ctrl-C ends", err=True)
+        click.echo("tisim: open this address in a browser; press Ctrl-C to stop", err=True)
         tunnel = _tunnel(address)
         if tunnel is not None:
-            where = "on your own machine, to see it there, first run"
+            where = "to open it on your own machine, first run there"
             click.echo(f"tisim: {where}: {tunnel}", err=True)
         if notebook:
             frame = f"IPython.display.IFrame({address!r}, '100%', 800)"

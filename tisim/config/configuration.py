@@ -234,7 +234,7 @@ def _known(key: str) -> Parameter[Value]:
 def _split(item: str) -> Iterator[tuple[str, str]]:
     match = _ITEM.fullmatch(item)
     if match is None:
-        raise InputError(f"an option is KEY=VALUE or KEY:VALUE, not {item!r}")
+        raise InputError(f"an option must be KEY=VALUE or KEY:VALUE, not {item!r}")
     key, separator, value = match.groups()
     if separator == "=":
         yield key, value
@@ -242,7 +242,7 @@ def _split(item: str) -> Iterator[tuple[str, str]]:
     for word in re.split(r"[\s,]+", item.strip().removeprefix("--cfg=")):
         inner = _ITEM.fullmatch(word)
         if inner is None:
-            raise InputError(f"an option is KEY=VALUE or KEY:VALUE, not {word!r}")
+            raise InputError(f"an option must be KEY=VALUE or KEY:VALUE, not {word!r}")
         yield inner.group(1), inner.group(3)
 
 

@@ -76,7 +76,7 @@ class OverheadTable:
         return cls(
             tuple(row[0] for row in rows),
             tuple(parse_time(row[1][0], "the overhead") for row in rows),
-            tuple(parse_time(row[1][1], "the overhead a byte") for row in rows),
+            tuple(parse_time(row[1][1], "the overhead per byte") for row in rows),
         )
 
     @property
@@ -102,7 +102,7 @@ def _number(text: str, what: str = "it") -> float:
     except ValueError:
         value = math.nan
     if not 0 <= value < math.inf:
-        raise InputError(f"{what} is a number that is not negative, not {text.strip()!r}")
+        raise InputError(f"{what} must be a non-negative number, not {text.strip()!r}")
     return value
 
 
@@ -114,11 +114,11 @@ def _rows(text: str, columns: int) -> list[tuple[float, list[str]]]:
         if not words:
             continue
         if len(words) <= columns:
-            shape = "boundary:factor" if columns == 1 else "boundary:seconds:seconds a byte"
-            raise InputError(f"a row of the table is {shape}, not {part.strip()!r}")
+            shape = "boundary:factor" if columns == 1 else "boundary:seconds:seconds per byte"
+            raise InputError(f"a row of the table must be {shape}, not {part.strip()!r}")
         boundary = parse_size(words[0], "the boundary")
         if boundary in rows:
-            raise InputError(f"the boundary {words[0]} comes twice")
+            raise InputError(f"the boundary {words[0]} occurs twice")
         rows[boundary] = words[1:]
     return sorted(rows.items())
 
@@ -145,34 +145,34 @@ _FLAGS: Final = dict.fromkeys(("yes", "on", "true", "1"), True) | dict.fromkeys(
 
 def _read_flag(text: str) -> bool:
     if text not in _FLAGS:
-        raise InputError(f"it is yes or no (also on, off, true, false, 1, 0), not {text!r}")
+        raise InputError(f"must be yes or no (also on, off, true, false, 1, 0), not {text!r}")
     return _FLAGS[text]
 
 
 def _read_count(text: str) -> int:
     if not text.isdecimal():
-        raise InputError(f"it is a whole number that is not negative, not {text!r}")
+        raise InputError(f"must be a non-negative whole number, not {text!r}")
     return _whole(int(text), text)
 
 
 def _read_bytes(text: str) -> int:
     size = parse_size(text, "it")
     if size != int(size):
-        raise InputError(f"it is a whole number of bytes, not {text!r}")
+        raise InputError(f"must be a whole number of bytes, not {text!r}")
     return _whole(int(size), text)
 
 
 def _whole(number: int, text: str) -> int:
     """Return `number` if the core can represent it."""
     if number >= 1 << 63:
-        raise InputError(f"it must be below 2^63, not {text!r}")
+        raise InputError(f"must be below 2^63, not {text!r}")
     return number
 
 
 def _read_bandwidth(text: str) -> float:
     bandwidth = parse_bandwidth(text, "it")
     if bandwidth == 0:
-        raise InputError("it must be above zero")
+        raise InputError("must be above zero")
     return bandwidth
 
 

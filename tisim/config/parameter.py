@@ -47,10 +47,10 @@ class Parameter(Generic[_ValueT]):
         text = ("yes" if written else "no") if isinstance(written, bool) else str(written).strip()
         try:
             if self.choices and text not in self.choices:
-                raise InputError(f"it is one of {', '.join(self.choices)}, not {text!r}")
+                raise InputError(f"must be one of {', '.join(self.choices)}, not {text!r}")
             value = self.kind.read(text)
             if isinstance(value, int | float) and value > self.at_most:
-                raise InputError(f"it must be at most {self.at_most:g}")
+                raise InputError(f"must be at most {self.at_most:g}")
             return value
         except InputError as error:
             raise InputError(f"option {self.key}: {error.message}") from None

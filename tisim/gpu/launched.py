@@ -52,7 +52,9 @@ class LaunchedGraph:
         graph = read_graph(path)
         if graph.programs:
             raise InputError(
-                "has programs; where the ranks of a trace launch blocks, there are none", file=path
+                "has programs; a graph whose blocks are launched by the ranks of a trace must have "
+                "none",
+                file=path,
             )
         # Any rank may launch any block.
         nodes = [Node("do", "", name, (1,), 0) for name in graph.blocks]
@@ -94,19 +96,19 @@ class LaunchedGraph:
         hardware = machine_of(platform)
         if hardware.gpu.name not in STEP_MACHINES:
             raise InputError(
-                f"times of kernels are known of {', '.join(STEP_MACHINES)}, not of "
+                f"kernel times are known for {', '.join(STEP_MACHINES)}, not for "
                 f"{hardware.gpu.name}",
                 file=platform.file,
             )
         if len(hosts) != graph.ranks:
             raise InputError(
-                f"is for {graph.ranks} ranks, and the trace has {len(hosts)}", file=graph.file
+                f"is for {graph.ranks} ranks, but the trace has {len(hosts)}", file=graph.file
             )
         for rank, host in enumerate(hosts):
             if rank != host:
                 raise InputError(
-                    f"rank {rank} is on {settings.host_name(host)}; ranks that launch a graph are "
-                    "on the GPUs in their order, one on each"
+                    f"rank {rank} is on {settings.host_name(host)}; ranks that launch a graph must "
+                    "be on the GPUs in order, one per GPU"
                 )
         machine = replace(STEP_MACHINES[hardware.gpu.name], hardware=hardware)
         self._core_graph = core_graph = CoreGraph(graph, machine, np.arange(graph.ranks))
@@ -148,7 +150,7 @@ class LaunchedGraph:
         times = words[1] if words[1:] else "1"
         if len(words) not in (1, 2) or not re.fullmatch("[1-9][0-9]{0,8}", times):
             raise InputError(
-                "launch needs a block and, if it is launched several times, a number below 1e9",
+                "launch needs a block and, optionally, a number of launches below 1e9",
                 file=state.file,
                 line=state.line,
             )

@@ -154,8 +154,8 @@ def layouts(
     tried = layouts_of(model, gpus, global_batch, machine.hardware.gpus, space, base)
     if not tried:
         raise InputError(
-            f"no layout divides {model.name}, {global_batch} sequences and {gpus:,} GPUs; allow "
-            "more values"
+            f"no layout divides {model.name}, {global_batch} sequences and {gpus:,} GPUs evenly; "
+            "allow more values"
         )
     rows = []
     for layout in tried:

@@ -113,7 +113,7 @@ def read_model(name: str) -> Model:
         kind = known_fields[key].type
         fits = isinstance(value, {"str": str, "bool": bool}.get(str(kind), int))
         if not fits or (kind == "int" and not 0 < value < 10**9):
-            raise InputError(f"{key} of a model is not {value!r}", file=name)
+            raise InputError(f"{key} of a model cannot be {value!r}", file=name)
     missing = [n for n in ("layers", "hidden", "heads", "ffn", "vocab", "sequence")
                if n not in values]  # fmt: skip
     if missing:
@@ -208,19 +208,19 @@ class Layout:
             ),
             (
                 self.schedule == "interleaved" or self.chunks == 1,
-                "only --schedule interleaved has --chunks",
+                "--chunks needs --schedule interleaved",
             ),
             (
                 self.schedule != "interleaved" or (self.chunks > 1 and self.pipeline > 1),
-                "--schedule interleaved has --pp and --chunks above 1",
+                "--schedule interleaved needs --pp and --chunks above 1",
             ),
             (
                 self.schedule != "interleaved" or self.micro_batches % self.pipeline == 0,
-                f"--schedule interleaved has a multiple of --pp {self.pipeline} micro-batches, "
+                f"--schedule interleaved needs a multiple of --pp {self.pipeline} micro-batches, "
                 f"not {self.micro_batches}",
             ),
-            (self.zero < 2 or self.pipeline == 1, "--zero 2 and 3 are for --pp 1"),
-            (not self.sequence_parallel or self.tensor > 1, "--sequence-parallel is for --tp"),
+            (self.zero < 2 or self.pipeline == 1, "--zero 2 and 3 need --pp 1"),
+            (not self.sequence_parallel or self.tensor > 1, "--sequence-parallel needs --tp"),
             (
                 self.context == 1 or model.sequence % (2 * self.context) == 0,
                 f"--cp {self.context} cuts a sequence in {2 * self.context} parts, which do not "
@@ -228,21 +228,22 @@ class Layout:
             ),
             (
                 self.context == 1 or self.attention == "flash",
-                "--cp is for --attention flash",
+                "--cp needs --attention flash",
             ),
             (
                 model.experts % self.expert == 0 and self.copies % self.expert == 0,
                 f"--ep {self.expert} does not divide {model.experts} experts, or --dp times --cp, "
                 f"{self.copies}",
             ),
-            (self.expert == 1 or self.zero < 2, "--ep is for --zero 0 and 1"),
+            (self.expert == 1 or self.zero < 2, "--ep needs --zero 0 or 1"),
             (
                 self.expert == 1 or self.tensor == 1 or self.sequence_parallel,
-                "--ep with --tp is for --sequence-parallel, as in Megatron-LM",
+                "--ep with --tp needs --sequence-parallel, as in Megatron-LM",
             ),
             (
                 self.schedule != "zero-bubble" or (self.pipeline > 1 and self.recompute != "full"),
-                "--schedule zero-bubble has --pp above 1, and keeps what --recompute full drops",
+                "--schedule zero-bubble needs --pp above 1 and cannot be combined with --recompute "
+                "full",
             ),
         ):
             if not holds:

@@ -80,6 +80,7 @@ def check_fit(what: str, parts: dict[str, float], memory: float, gpu: str, less:
     rows.append(("all", format_bytes(total)))
     table = "\n  ".join(align(rows, 1))
     raise InputError(
-        f"{what} does not fit into the {format_bytes(memory)} of a GPU ({gpu}):\n  {table}\n"
-        f"{less} need less; --no-memory-check writes the graph all the same"
+        f"{what} does not fit into the {format_bytes(memory)} of a GPU ({gpu}):\n"
+        f"  {table}\n"
+        f"{less} need less; --no-memory-check writes the graph anyway"
     )

@@ -81,7 +81,9 @@ class Gpu:
         """Return the peak dense performance for a data type, flop/s."""
         if dtype not in self.peaks:
             known = ", ".join(self.peaks)
-            raise InputError(f"no peak of a {self.name} is known for {dtype}, only for: {known}")
+            raise InputError(
+                f"the peak of a {self.name} is not known for {dtype}, only for: {known}"
+            )
         return self.peaks[dtype]
 
 
@@ -274,5 +276,5 @@ def machine(gpu: str, nodes: int = 1) -> Machine:
     if gpu not in MACHINES:
         raise InputError(f"unknown GPU {gpu!r}; known: {', '.join(MACHINES)}")
     if nodes < 1:
-        raise InputError(f"a machine has one node or more, not {nodes}")
+        raise InputError(f"a machine must have at least one node, not {nodes}")
     return replace(MACHINES[gpu], nodes=nodes)

@@ -36,7 +36,7 @@ def gpu_cluster(machine: Machine) -> Platform:
         If the fabric is not known, or a number is not positive.
     """
     if machine.fabric not in FABRICS:
-        raise InputError(f"a fabric is {' or '.join(FABRICS)}, not {machine.fabric!r}")
+        raise InputError(f"a fabric must be {' or '.join(FABRICS)}, not {machine.fabric!r}")
     for what, value in (
         ("the number of nodes", machine.nodes),
         ("the number of interfaces of a node", machine.nics),
@@ -45,10 +45,10 @@ def gpu_cluster(machine: Machine) -> Platform:
         ("the bandwidth of NVLinks", machine.nvlink_rate),
     ):
         if not 0 < value < float("inf"):
-            raise InputError(f"{what} is above 0, not {value:g}")
+            raise InputError(f"{what} must be above 0, not {value:g}")
     if machine.gpus % machine.nics:
         raise InputError(
-            f"{machine.gpus} GPUs of a node do not share {machine.nics} interfaces equally"
+            f"{machine.gpus} GPUs of a node cannot share {machine.nics} interfaces evenly"
         )
     each = machine.switch_nodes
     leaves = -(-machine.nodes // each)
@@ -164,8 +164,8 @@ def machine_of(platform: Platform) -> Machine:
         text = host.properties.get(GPU)
         if text is None:
             raise InputError(
-                f"host {host.name} has no property {GPU}; 'tisim platform new gpu-cluster' makes "
-                "platforms of GPUs",
+                f"host {host.name} lacks the property {GPU}; 'tisim platform new gpu-cluster' "
+                "creates platforms of GPUs",
                 file=platform.file,
             )
         if text not in properties:
@@ -183,11 +183,13 @@ def machine_of(platform: Platform) -> Machine:
     for word in ("gpus", "nics"):
         text = words.get(word, "")
         if not (text.isascii() and text.isdigit() and int(text) > 0):
-            raise InputError(f"{GPU}: {word} is a whole number, not {text!r}", file=platform.file)
+            raise InputError(
+                f"{GPU}: {word} must be a whole number, not {text!r}", file=platform.file
+            )
         counts[word] = int(text)
     members = list(nodes.values())
     if {len(node) for node in members} != {counts["gpus"]} or counts["gpus"] % counts["nics"]:
-        raise InputError(f"its nodes do not have {counts['gpus']} GPUs each", file=platform.file)
+        raise InputError(f"not all its nodes have {counts['gpus']} GPUs", file=platform.file)
     found = replace(usual, nodes=len(members), gpus=counts["gpus"], nics=counts["nics"])
     found = replace(found, sharp=words.get("sharp") == "1")
     first = members[0]

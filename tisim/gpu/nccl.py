@@ -129,9 +129,9 @@ class Communicator:
 
     def __post_init__(self) -> None:
         if len(self.ranks) < 2:
-            raise InputError(f"a collective has two GPUs or more, not {len(self.ranks)}")
+            raise InputError(f"a collective needs at least two GPUs, not {len(self.ranks)}")
         if len(set(self.ranks)) < len(self.ranks):
-            raise InputError("a GPU is named twice in a communicator")
+            raise InputError("a GPU occurs twice in a communicator")
         if min(self.ranks) < 0 or max(self.ranks) >= self.machine.size:
             raise InputError(
                 f"the machine has GPUs 0 to {self.machine.size - 1}, not "
@@ -142,7 +142,7 @@ class Communicator:
             ("a protocol", self.protocols, PROTOCOLS),
         ):
             if not given or not set(given) <= set(known):
-                raise InputError(f"{what} of NCCL is one of {', '.join(known)}, not {given}")
+                raise InputError(f"{what} of NCCL must be one of {', '.join(known)}, not {given}")
         tables(self.version)
 
     @cached_property
@@ -289,18 +289,25 @@ class Communicator:
     def collective(self, operation: str, size: float) -> Collective:
         """Return the call of an operation; see `collective` for its parameters."""
         if operation not in OPERATIONS:
-            raise InputError(f"an operation is one of {', '.join(OPERATIONS)}, not {operation!r}")
+            raise InputError(
+                f"an operation must be one of {', '.join(OPERATIONS)}, not {operation!r}"
+            )
         if not 0 <= size < math.inf:
-            raise InputError(f"a size is bytes, at least 0, not {size}")
+            raise InputError(f"a size must be at least 0 bytes, not {size}")
         if operation in _FROM_POINT_TO_POINT:
             return self._point_to_point(operation, size)
         choices = dict(self._choices(operation, size))
         if not choices:
-            reduces = "" if self.machine.sharp else ", whose switches between nodes do not reduce"
+            reduces = (
+                ""
+                if self.machine.sharp
+                else (", whose inter-node switches do not perform reductions")
+            )
             wants = any(algorithm.startswith("collnet") for algorithm in self.algorithms)
             raise InputError(
-                f"NCCL has none of {', '.join(self.algorithms)} with {', '.join(self.protocols)} "
-                f"for {operation} on these GPUs{reduces if wants else ''}"
+                f"NCCL does not support {', '.join(self.algorithms)} with "
+                f"{', '.join(self.protocols)} for {operation} on these "
+                f"GPUs{reduces if wants else ''}"
             )
         algorithm, protocol = min(choices, key=lambda name: choices[name][0])
         _, latency, rate = choices[algorithm, protocol]

@@ -155,7 +155,7 @@ def _ring_order(group: Communicator, members: Sequence[int], channel: int) -> li
     machine = group.machine
     rings = find_rings(machine.cables, members)
     if len(rings[0]) > len(members):
-        raise InputError("chunks over cables are messages of rings that pass no GPU twice")
+        raise InputError("--level chunks needs rings that pass no GPU twice")
     turn = channel % len(rings)
     rings = (*rings[turn:], *rings[:turn])
     if group.nodes > 1:

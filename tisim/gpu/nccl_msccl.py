@@ -93,11 +93,11 @@ def read_algorithm(path: str | Path) -> Algorithm:
         raise InputError(f"this is not XML: {error}", file=path) from None
     reader = _Reader(str(path))
     if root.tag != "algo":
-        raise InputError(f"an algorithm of MSCCL is an <algo>, not a <{root.tag}>", file=path)
+        raise InputError(f"an MSCCL algorithm must be an <algo>, not a <{root.tag}>", file=path)
     operation = root.get("coll", "")
     if operation not in _OPERATIONS:
         known = ", ".join(_OPERATIONS)
-        raise InputError(f"coll is one of {known}, not {operation!r}", file=path)
+        raise InputError(f"coll must be one of {known}, not {operation!r}", file=path)
     gpus = reader.number(root, "ngpus", 2)
     blocks: dict[int, Mapping[int, _Block]] = {}
     for gpu in root.iter("gpu"):
@@ -105,7 +105,7 @@ def read_algorithm(path: str | Path) -> Algorithm:
             reader.number(block, "id"): reader.block(block) for block in gpu.iter("tb")
         }
     if sorted(blocks) != list(range(gpus)):
-        raise InputError(f"it does not have each <gpu> from 0 to {gpus - 1} once", file=path)
+        raise InputError(f"it must contain each <gpu> from 0 to {gpus - 1} once", file=path)
     made = Algorithm(
         root.get("name", "msccl"),
         _OPERATIONS[operation],
@@ -129,7 +129,9 @@ class _Reader:
         except ValueError:
             value = least - 1
         if value < least:
-            what = f"{name} of a <{node.tag}> is a whole number, at least {least}, not {text!r}"
+            what = (
+                f"{name} of a <{node.tag}> must be a whole number of at least {least}, not {text!r}"
+            )
             raise InputError(what, file=self.file)
         return value
 
@@ -139,7 +141,7 @@ class _Reader:
             kind = step.get("type", "")
             if kind not in (*_RECEIVING, *_SENDING, *_LOCAL):
                 known = ", ".join(dict.fromkeys((*_SENDING, *_RECEIVING, *_LOCAL)))
-                raise InputError(f"a step is one of {known}, not {kind!r}", file=self.file)
+                raise InputError(f"a step must be one of {known}, not {kind!r}", file=self.file)
             waits_for = (self.number(step, "depid", -1), self.number(step, "deps", -1))
             steps.append(_Step(kind, self.number(step, "cnt"), waits_for))
         ends = [self.number(node, name, -1) for name in ("send", "recv", "chan")]
@@ -158,7 +160,7 @@ class _Reader:
                 if other >= 0 and (there is None or not 0 <= place < len(there.steps)):
                     raise InputError(
                         f"thread block {number} of GPU {gpu} waits for step {place} of thread "
-                        f"block {other}, which is not there",
+                        f"block {other}, which does not exist",
                         file=self.file,
                     )
         for ends in sorted(sends | receives):
@@ -186,7 +188,7 @@ def algorithm_time(platform: Platform, group: Communicator, made: Algorithm, siz
         If the algorithm is for another number of GPUs.
     """
     if group.size != made.gpus:
-        raise InputError(f"{made.name} is an algorithm of {made.gpus} GPUs, not of {group.size}")
+        raise InputError(f"{made.name} is an algorithm for {made.gpus} GPUs, not for {group.size}")
     numbers: dict[tuple[int, int], int] = {}
     senders: dict[tuple[int, int, int], int] = {}
     receivers: dict[tuple[int, int, int], int] = {}

@@ -204,7 +204,7 @@ def tables(version: str) -> Tables:
     """Return the figures of a version such as ``"2.19"`` or ``"2.21.5"``."""
     parts = version.split(".")
     if len(parts) < 2 or not all(part.isascii() and part.isdigit() for part in parts):
-        raise InputError(f"a version of NCCL is such as {NEWEST}, not {version!r}")
+        raise InputError(f"the NCCL version must be a number such as {NEWEST}, not {version!r}")
     key = (int(parts[0]), int(parts[1]))
     known = [name for name in VERSIONS if tuple(map(int, name.split("."))) <= key]
     if not known or key[0] != 2:

@@ -168,15 +168,17 @@ def predict(
     """
     machine = machine_of(platform)
     if dtype not in ELEMENTS:
-        raise InputError(f"a type is one of {', '.join(ELEMENTS)}, not {dtype!r}")
+        raise InputError(f"a type must be one of {', '.join(ELEMENTS)}, not {dtype!r}")
     if not 0 < first <= last:
-        raise InputError(f"sizes go from a byte or more upwards, not from {first} to {last}")
+        raise InputError(
+            f"sizes must increase from at least one byte, not go from {first} to {last}"
+        )
     if factor < 1 or (factor == 1 and step < 1):
-        raise InputError("sizes grow by a factor above 1 or by a step of a byte or more")
+        raise InputError("sizes need a factor above 1 or a step of at least one byte")
     chosen = tuple(range(machine.size if ranks is None else ranks))
     group = Communicator(machine, chosen, version, tuple(algorithms), tuple(protocols))
     if level not in LEVELS:
-        raise InputError(f"a level is one of {', '.join(LEVELS)}, not {level!r}")
+        raise InputError(f"a level must be one of {', '.join(LEVELS)}, not {level!r}")
     if msccl is not None and msccl.operation != operation:
         raise InputError(f"{msccl.name} is an algorithm for {msccl.operation}, not {operation}")
     network = network_share(platform, group, operation)

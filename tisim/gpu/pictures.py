@@ -37,7 +37,7 @@ _GPUS, _COLUMNS, _HEIGHT = 16, 1600, 12
 def check_picture(path: str) -> None:
     """Raise InputError unless the file has the suffix of a picture format."""
     if Path(path).suffix.lower() not in _FORMATS:
-        raise InputError(f"the suffix of a picture is one of {', '.join(_FORMATS)}", file=path)
+        raise InputError(f"the suffix of a picture must be one of {', '.join(_FORMATS)}", file=path)
 
 
 def write_picture(figure: Figure, path: str) -> None:

@@ -82,7 +82,7 @@ def read_chakra(
     """
     files = _files(Path(path))
     if len(files) > 1 and ranks not in (None, len(files)):
-        raise InputError(f"there are files of {len(files)} ranks, not of {ranks}", file=path)
+        raise InputError(f"found files of {len(files)} ranks, not of {ranks}", file=path)
     traces = [_read(file) for file in files]
     groups = [_groups(nodes) for nodes in traces]
     if len(files) > 1:
@@ -135,7 +135,7 @@ def _files(path: Path) -> list[Path]:
         return list(others.values()) or [path]
     missing = next((rank for rank in range(len(others)) if rank not in others), None)
     if missing is not None:
-        raise InputError(f"{stem}.{missing}.et is not there, but others are", file=path)
+        raise InputError(f"{stem}.{missing}.et is missing, but others exist", file=path)
     return [others[rank] for rank in range(len(others))]
 
 
@@ -236,8 +236,8 @@ def _read(file: Path) -> list[_Node]:
                 count += 1
     except (_DamagedError, UnicodeDecodeError, OverflowError):
         raise InputError(
-            f"this is not an execution trace of Chakra, or a damaged one: message {count + 1} at "
-            f"byte {at}",
+            f"this is not a Chakra execution trace, or it is damaged: message {count + 1} at byte "
+            f"{at}",
             file=file,
         ) from None
     except OSError as error:
@@ -372,13 +372,15 @@ class _Writer:
         """
         places = {node.number: place for place, node in enumerate(nodes)}
         if len(places) != len(nodes):
-            raise InputError("two nodes of this execution trace have one number", file=self.file)
+            raise InputError(
+                "two nodes of this execution trace have the same number", file=self.file
+            )
         later: dict[int, array[int]] = {}
         missing = array("I", bytes(4 * len(nodes)))
         for place, node in enumerate(nodes):
             wanted = set(node.needs)
             there = sorted(places[need] for need in wanted if need in places)
-            self.omissions["dependencies on nodes that are not there"] += len(wanted) - len(there)
+            self.omissions["dependencies on missing nodes"] += len(wanted) - len(there)
             node.needs = array("I", there)
             missing[place] = len(there)
             for need in there:
@@ -400,8 +402,8 @@ class _Writer:
         if len(order) < len(nodes):
             stuck = [str(node.number) for node, count in zip(nodes, missing, strict=True) if count]
             raise InputError(
-                f"nodes {', '.join(stuck[:8])}{' and others' if stuck[8:] else ''} depend on one "
-                "another in a circle, or on such nodes",
+                f"nodes {', '.join(stuck[:8])}{' and others' if stuck[8:] else ''} form a "
+                "dependency cycle, or depend on one",
                 file=self.file,
             )
         return order
@@ -460,7 +462,9 @@ class _Writer:
             self.kept_times += 1
             return [f"delay {stream} {seconds:.9g}"]
         if node.kind in (_LOAD, _STORE) and not node.duration:
-            self.omissions["accesses of remote memory, taken as accesses of the GPU's"] += 1
+            self.omissions[
+                "accesses to remote memory, treated as accesses to the GPU's memory"
+            ] += 1
             return [f"memory {stream} {node.integer('tensor_size')}"]
         if node.integer("is_cpu_op"):
             return [f"delay {stream} {seconds:.9g}"]
@@ -468,7 +472,7 @@ class _Writer:
             sizes = f"{node.integer('num_ops')} {node.integer('tensor_size')}"
             return [f"flops {stream} {sizes}"]
         if node.kind == _COMPUTE:
-            self.omissions["computations without a duration, taken as 0 s"] += not node.duration
+            self.omissions["computations without a duration, treated as 0 s"] += not node.duration
             return [f"seconds {stream} {seconds:.9g}"]
         return []
 
@@ -480,7 +484,9 @@ class _Writer:
         shape = shape_of(members, self.world)
         if kind not in _WORDS or shape is None:
             if len(members) > 1:
-                self.omissions["collectives of other kinds or irregular groups, as recorded"] += 1
+                self.omissions[
+                    "collectives of other kinds or irregular groups, kept as recorded"
+                ] += 1
             return None
         count, step = shape
         same = sorted(n for n, m in self.groups.items() if m == members) or [name]

@@ -189,7 +189,7 @@ class _Reader:
         word, rest = words[0], words[1:]
         if not self.started:
             if words != ["graph", "1"]:
-                raise self.fail("a graph file begins with the line 'graph 1'")
+                raise self.fail("a graph file must begin with the line 'graph 1'")
             self.started = True
         elif word == "end" and self.group is not None:
             self.end_of_group(rest)
@@ -200,7 +200,7 @@ class _Reader:
             self.add_to_group(word, rest)
         elif word == "end":
             if self.nodes is None or rest:
-                raise self.fail("'end' stands alone, after a block or a program")
+                raise self.fail("'end' must stand alone, after a block or a program")
             if not self.nodes:
                 raise self.fail("this block or program has no nodes")
             self.nodes = None
@@ -213,10 +213,10 @@ class _Reader:
         assert self.group is not None
         stream, parts = self.group
         if word not in ("send", "receive", *COLLECTIVES):
-            raise self.fail("a group has messages and collectives, and 'end' behind them")
+            raise self.fail("a group must consist of messages and collectives, followed by 'end'")
         node = self.node(word, rest)
         if node.stream != stream:
-            raise self.fail(f"all of this group stands on stream {stream}")
+            raise self.fail(f"all of this group must be on stream {stream}")
         parts.append(node)
 
     def end_of_group(self, rest: list[str]) -> None:
@@ -228,7 +228,7 @@ class _Reader:
         assert self.nodes is not None
         (stream, parts), self.group = self.group, None
         if rest or not parts:
-            raise self.fail("'end' stands alone, after messages and collectives of a group")
+            raise self.fail("'end' must stand alone, after the messages and collectives of a group")
         streams: dict[str, list[Node]] = {}
         for node in parts:
             peer = node.name or ".".join(
@@ -251,21 +251,23 @@ class _Reader:
             graph.trains = False
         elif word == "dtype" and len(rest) == 1:
             if rest[0] not in DTYPES:
-                raise self.fail(f"no dtype {rest[0]!r}; known are {', '.join(DTYPES)}")
+                raise self.fail(f"unknown dtype {rest[0]!r}; known are {', '.join(DTYPES)}")
             graph.dtype = rest[0]
         elif word == "communicator" and len(rest) == 3:
             size, stride = (self.whole(text, 1, MAX_RANKS) for text in rest[1:])
             graph.communicators[rest[0]] = size, stride
         elif word == "block" and len(rest) == 1:
             if rest[0] in graph.blocks:
-                raise self.fail(f"there is a block {rest[0]!r} already")
+                raise self.fail(f"the block {rest[0]!r} already exists")
             self.nodes = graph.blocks[rest[0]] = []
         elif word == "program" and len(rest) == 1:
             self.nodes = []
             first, _, last = rest[0].partition("-")
             ends = [self.whole(text, 0, graph.ranks - 1) for text in (first, last or first)]
             if ends[1] < ends[0]:
-                raise self.fail("a program is for FIRST-LAST, the first rank not above the last")
+                raise self.fail(
+                    "a program must be for FIRST-LAST, with the first rank not above the last"
+                )
             graph.programs.append((ends[0], ends[1], self.nodes))
         else:
             raise self.fail(
@@ -281,14 +283,14 @@ class _Reader:
         if word not in (*COLLECTIVES, *_NODES):
             known = [*KERNELS, *COLLECTIVES, *_NODES, "group"]
             known.remove("do")
-            raise self.fail(f"no node {word!r}; known are {', '.join(known)}, do and end")
+            raise self.fail(f"unknown node {word!r}; known are {', '.join(known)}, do and end")
         self.count(word, rest, *_NODES.get(word, (3, 3)))
         stream, name = rest[0], ""
         numbers: tuple[float, ...] = ()
         if word in COLLECTIVES:
             name, numbers = rest[1], (self.amount(rest[2]),)
             if name not in self.graph.communicators:
-                raise self.fail(f"no communicator {name!r} stands above")
+                raise self.fail(f"no communicator {name!r} is defined above")
         elif word in ("send", "receive"):
             most = self.graph.ranks - 1
             offset = self.whole(rest[1], -most, most)
@@ -303,14 +305,14 @@ class _Reader:
         elif word == "do":
             stream, name = "", rest[0]
             if self.graph.blocks.get(name) in (None, self.nodes):
-                raise self.fail(f"no block {name!r} stands above")
+                raise self.fail(f"no block {name!r} is defined above")
             numbers = (self.whole(rest[1], 1, 2**31 - 1) if rest[1:] else 1,)
         return Node(word, stream, name, numbers, self.number)
 
     def count(self, word: str, texts: list[str], least: int, most: int) -> None:
         if not least <= len(texts) <= most:
             wanted = f"{least}" if least == most else f"{least} to {most}"
-            raise self.fail(f"'{word}' is followed by {wanted} words more, not {len(texts)}")
+            raise self.fail(f"'{word}' must be followed by {wanted} more words, not {len(texts)}")
 
     def whole(self, text: str, least: int, most: int) -> int:
         try:
@@ -327,7 +329,7 @@ class _Reader:
         except ValueError:
             value = -1.0
         if not 0 <= value < 1e30:
-            raise self.fail(f"{text!r} is not an amount, a number from 0 on")
+            raise self.fail(f"{text!r} is not a non-negative number")
         return value
 
     def end_of_file(self) -> None:

@@ -94,7 +94,7 @@ def _recordings_of(path: Path) -> list[Path]:
         return [path]
     found = sorted(file for file in path.iterdir() if file.name.endswith(_SUFFIXES))
     if not found:
-        raise InputError("no recording (*.json, *.json.gz) is in this directory", file=path)
+        raise InputError("this directory contains no recording (*.json, *.json.gz)", file=path)
     return found
 
 
@@ -125,8 +125,8 @@ def read_rank(path: str | Path, *, several: bool = False) -> RecordedRank:
             length = float(value.get("dur", 0.0))
             if not (0.0 <= length < math.inf and -math.inf < begin < math.inf):
                 raise InputError(
-                    f"{str(value.get('name'))[:60]!r} has no possible time: it begins at {begin:g} "
-                    f"us and takes {length:g} us",
+                    f"{str(value.get('name'))[:60]!r} has an impossible time: it begins at "
+                    f"{begin:g} us and takes {length:g} us",
                     file=path,
                     line=reader.line,
                 )
@@ -171,8 +171,7 @@ def read_rank(path: str | Path, *, several: bool = False) -> RecordedRank:
         named = re.findall(r"rank[-_.]?(\d+)", Path(path).name)
         if not named:
             raise InputError(
-                "says in no distributedInfo of which rank it is, and has no name such as "
-                "rank3.json",
+                "lacks its rank: it has neither a distributedInfo nor a name such as rank3.json",
                 file=path,
             )
         rank = int(named[-1])
@@ -284,12 +283,12 @@ def _pieces(path: str | Path) -> Iterator[bytes]:
                 total += len(unpacked)
                 if total > limit:
                     raise InputError(
-                        "unpacks to more than --unpack-limit, which can be raised", file=path
+                        "unpacks to more than --unpack-limit; raise the limit", file=path
                     )
                 yield unpacked
                 piece = packed.unconsumed_tail or file.read(_PIECE)
             if not packed.eof:
-                raise InputError("this gzip file is cut off", file=path)
+                raise InputError("this gzip file is truncated", file=path)
     except zlib.error as error:
         raise InputError(f"this is neither text nor gzip: {error}", file=path) from None
     except OSError as error:

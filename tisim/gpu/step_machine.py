@@ -111,11 +111,11 @@ class StepMachine:
             name = name.replace("-", "_")
             if not equals or name not in (*own, *_HARDWARE):
                 names = ", ".join((*own, *_HARDWARE)).replace("_", "-")
-                what = f"no value {name!r}" if equals else f"{text!r} is not NAME=VALUE"
+                what = f"no parameter {name!r}" if equals else f"{text!r} is not NAME=VALUE"
                 raise InputError(f"{what}; names are {names}")
             if name == "fabric":
                 if value not in FABRICS:
-                    raise InputError(f"fabric is one of {', '.join(FABRICS)}, not {value!r}")
+                    raise InputError(f"fabric must be one of {', '.join(FABRICS)}, not {value!r}")
                 changed = replace(changed, hardware=replace(changed.hardware, fabric=value))
                 continue
             try:
@@ -126,7 +126,9 @@ class StepMachine:
             most = 1.0 if name.endswith("efficiency") or name == "sharp" else 1e18
             if not (0 <= number <= most and (number > 0 or may_be_zero)):
                 bounds = f"{'from' if may_be_zero else 'above'} 0 to {most:g}"
-                raise InputError(f"{text.partition('=')[0]} is a number {bounds}, not {value!r}")
+                raise InputError(
+                    f"{text.partition('=')[0]} must be a number {bounds}, not {value!r}"
+                )
             if name in _HARDWARE:
                 amount = max(1, int(number)) if name in ("gpus", "nics") else number
                 amount = number > 0 if name == "sharp" else amount

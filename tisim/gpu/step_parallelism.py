@@ -42,13 +42,13 @@ def read_parallelism(text: str) -> Parallelism:
         found = re.fullmatch(r"(tp|dp|pp)=([1-9][0-9]{0,6})", part.strip())
         if found is None or found[1] in sizes:
             raise InputError(
-                f"--parallelism is such as tp=8,dp=16,pp=4, each of {', '.join(_NAMES)} at most "
-                f"once and from 1 on; {part.strip()!r} is not"
+                f"--parallelism must be such as tp=8,dp=16,pp=4, with each of {', '.join(_NAMES)} "
+                f"at most once and at least 1, not {part.strip()!r}"
             )
         sizes[found[1]] = int(found[2])
     grid = Parallelism(**sizes)
     if grid.ranks > MAX_RANKS:
-        raise InputError(f"--parallelism is of {grid.ranks:,} ranks; there are 1 to {MAX_RANKS:,}")
+        raise InputError(f"--parallelism has {grid.ranks:,} ranks; possible are 1 to {MAX_RANKS:,}")
     return grid
 
 
@@ -67,15 +67,15 @@ def extrapolated(recording: Recording, grid: Parallelism) -> tuple[Recording, li
     graph = recording.graph
     if len(graph.programs) != 1:
         raise InputError(
-            f"{len(graph.programs)} programs were recorded, and --parallelism makes all ranks of "
-            "one",
+            f"{len(graph.programs)} programs were recorded, but --parallelism derives all ranks "
+            "from one",
             file=graph.file,
         )
     inner = grid.tp * grid.pp
     if graph.ranks % inner:
         raise InputError(
-            f"was recorded on {graph.ranks} ranks, of which tp={grid.tp} and pp={grid.pp} are no "
-            "divisor; both are those of the recorded job",
+            f"was recorded on {graph.ranks} ranks, which tp={grid.tp} times pp={grid.pp} does not "
+            "divide; both must be those of the recorded job",
             file=graph.file,
         )
     before = Parallelism(grid.tp, graph.ranks // inner, grid.pp)
@@ -87,8 +87,8 @@ def extrapolated(recording: Recording, grid: Parallelism) -> tuple[Recording, li
     offsets = _stages(nodes, before, graph.file)
     if grid.pp > 1 and len({stages > 0 for stages in offsets.values()}) < 2:
         raise InputError(
-            f"with pp={grid.pp} the recorded rank is one of a stage that exchanges messages with "
-            "the stage before and the one after it; the ends do not show what others do",
+            f"with pp={grid.pp} the recorded rank must be in a stage that exchanges messages with "
+            "the stages before and after it; the first and last stages do not show what others do",
             file=graph.file,
         )
     width = grid.tp * grid.dp
@@ -121,8 +121,9 @@ def _moved_group(
     ends = [i for i in range(1, 4) if old[i] == size * stride]
     if not starts or not ends:
         raise InputError(
-            f"communicator {name} of {size} ranks, {stride} apart, spans no dimension of "
-            f"tp={before.tp},dp={before.dp},pp={before.pp}; only with dp={before.dp} it stays",
+            f"communicator {name} of {size} ranks, {stride} apart, matches no dimension of "
+            f"tp={before.tp},dp={before.dp},pp={before.pp}; it can only be kept with "
+            f"dp={before.dp}",
             file=file,
         )
     first = max(starts)
@@ -141,7 +142,7 @@ def _stages(nodes: list[Node], before: Parallelism, file: str) -> dict[float, in
             stages, rest = divmod(offset, width)
             if rest or not 0 < abs(stages) < before.pp:
                 raise InputError(
-                    f"a message to or from the rank {offset} further on leads to no stage of "
+                    f"a message to or from rank {offset:+} (relative) leads to no stage of "
                     f"tp={before.tp},dp={before.dp},pp={before.pp}",
                     file=file,
                     line=node.line,
@@ -173,16 +174,16 @@ def _assumed(
     groups: Mapping[str, tuple[int, int]],
     offsets: Mapping[float, int],
 ) -> list[str]:
-    assumptions = ["all ranks compute what the recorded one does, as long as it did"]
+    assumptions = ["all ranks compute the same as the recorded one, for the same time"]
     if after.dp != before.dp:
         assumptions.append(
-            f"dp={after.dp} instead of {before.dp}: a rank has as many micro-batches as before, "
-            "and its collectives have as many bytes"
+            f"dp={after.dp} instead of {before.dp}: each rank has the same number of micro-batches "
+            "as before, and its collectives the same bytes"
         )
     if offsets:
         assumptions.append(
-            "all stages have the order of the recorded one; the first and the last send and "
-            "receive nothing beyond, and have no embedding or loss that it has not"
+            "all stages execute in the order of the recorded one; the first and last exchange "
+            "nothing beyond the pipeline, and have no embedding or loss that the recorded one lacks"
         )
     counts = Counter(groups.values())
     assumptions += [

@@ -49,7 +49,7 @@ def critical_path(result: StepResult) -> list[PathPart]:
     """
     spans = result.spans
     if not spans:
-        raise InputError("the critical path needs what `run_step` logs with logs=True")
+        raise InputError("the critical path needs run_step(..., logs=True)")
     starts = np.array([span.start for span in spans])
     ends = np.array([span.end for span in spans])
     lanes = np.array([span.lane for span in spans])

@@ -28,8 +28,8 @@ from tisim.gpu.step_recording import (
     shape_of,
 )
 
-_NOT_MET = "meetings with calls that other ranks have not recorded; those here keep their times"
-_COPIED = "recordings of other ranks, which do what the recorded one next below them does"
+_NOT_MET = "calls whose counterparts other ranks did not record; they keep their times"
+_COPIED = "ranks without a recording, which repeat the nearest recorded rank below them"
 
 
 class Call(NamedTuple):
@@ -142,14 +142,15 @@ def _job(ranks: Sequence[RecordedRank]) -> tuple[int, dict[int, RecordedRank]]:
     for rank in sorted(ranks, key=lambda rank: rank.rank):
         if rank.world not in (0, world):
             raise InputError(
-                f"is of a job with {rank.world} ranks, and others are of one with {world}",
+                f"is of a job with {rank.world} ranks, but others are of one with {world}",
                 file=rank.file,
             )
         if not 0 <= rank.rank < world:
             raise InputError(f"is of rank {rank.rank} of {world}", file=rank.file)
         if rank.rank in found:
             raise InputError(
-                f"is of rank {rank.rank}, as {found[rank.rank].file} is; one recording a rank",
+                f"is of rank {rank.rank}, as {found[rank.rank].file} is; give one recording per "
+                "rank",
                 file=rank.file,
             )
         found[rank.rank] = rank

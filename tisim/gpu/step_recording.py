@@ -50,7 +50,7 @@ class Recording:
 def check_ranks(ranks: int, file: str | Path) -> None:
     """Reject an impossible number of ranks before allocating anything of that size."""
     if not 1 <= ranks <= MAX_RANKS:
-        raise InputError(f"is of {ranks} ranks; there are 1 to {MAX_RANKS:,}", file=file)
+        raise InputError(f"has {ranks} ranks; possible are 1 to {MAX_RANKS:,}", file=file)
 
 
 def shape_of(members: tuple[int, ...], world: int) -> tuple[int, int] | None:

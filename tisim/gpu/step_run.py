@@ -103,7 +103,8 @@ def run_step(
     """
     if not graph.programs:
         raise InputError(
-            "rank 0 has no program; blocks alone are for 'tisim replay --graph'", file=graph.file
+            "rank 0 has no program; graphs with only blocks are for 'tisim replay --graph'",
+            file=graph.file,
         )
     machine = machine.with_ranks(graph.ranks)
     calls, nodes = calls_of(graph), nodes_and_links(machine.hardware)
@@ -216,8 +217,8 @@ class CoreGraph:
         if len(self.rows) > _MAX_ROWS:
             raise InputError(
                 f"{len(self.first_rank):,} GPUs differ, and their programs have more than "
-                f"{_MAX_ROWS:,} lines; equal GPUs are executed once if their groups lie on nodes "
-                "in the same way",
+                f"{_MAX_ROWS:,} lines; equal GPUs are simulated once if their groups are placed "
+                "on nodes in the same way",
                 file=self.graph.file,
             )
         self.block_ends.append(len(self.rows))
@@ -235,7 +236,9 @@ class CoreGraph:
             word, times = "compute", self.times[node]
         elif word in ("record", "wait"):
             if word == "record":
-                self._check_stream(rank, node.name, node, "an event is recorded by one stream")
+                self._check_stream(
+                    rank, node.name, node, "an event may be recorded by only one stream"
+                )
             target = self.events[node.name]
         elif word == "do":
             word, target, count = "repeat", numbers[node.name], int(number)
@@ -250,8 +253,8 @@ class CoreGraph:
                 rank,
                 (target, word if is_message else ""),
                 node,
-                "the same ranks communicate on two streams, so that the order of their calls is "
-                "open; give each stream a communicator",
+                "the same ranks communicate on two streams, so the order of their calls is "
+                "undefined; give each stream its own communicator",
             )
             word = "meet"
         return (_KINDS.index(word), stream, target, count, *times)
@@ -386,14 +389,17 @@ class CoreGraph:
         one, two = self.nodes[first], self.nodes[second]
         group = f"communicator {two.name}" if two.name else "sender and receiver"
         return InputError(
-            f"{group}: {_shown(one)} of line {one.line} meets {_shown(two)}; all of a group call "
-            "the same in the same order",
+            f"{group}: {_shown(one)} of line {one.line} meets {_shown(two)}; all ranks of a group "
+            "must make the same calls in the same order",
             file=self.graph.file,
             line=two.line,
         )
 
     def deadlock(self, now: float, standing: list[tuple[int, int]]) -> str:
-        lines = [f"{self.graph.file}: no GPU can go on at {now:.6g} s; they wait in a circle:"]
+        lines = [
+            f"{self.graph.file}: deadlock: no GPU can continue at {now:.6g} s; they wait for each "
+            "other:"
+        ]
         names = list(self.streams)
         for stream, index in standing[:8]:
             lane, number = divmod(stream, len(names))

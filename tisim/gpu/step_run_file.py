@@ -61,14 +61,15 @@ def step_sentences(graph: Graph, machine: StepMachine, result: StepResult) -> li
     by_gain = sorted(saved, key=lambda what: -saved[what])
     return [
         f"GPUs run kernels in **{share['compute']}** of the step without communication and in "
-        f"{share['overlapped']} beside it. **{share['exposed']}** is exposed communication. They "
-        f"wait for peers for {share['waiting']} and do nothing for {share['idle']}: bubbles.",
+        f"{share['overlapped']} overlapping it. **{share['exposed']}** is exposed communication. "
+        f"They wait for peers for {share['waiting']} and do nothing for {share['idle']}: bubbles.",
         f"The critical path consists of **{parts[0]}**{''.join(f', {part}' for part in parts[1:])}."
         if parts
         else "The step takes no time.",
-        "A better machine would save of the step: "
+        "Savings with a better machine: "
         + ", ".join(f"{what} {percent(saved[what])}" for what in by_gain)
-        + f". Another schedule of the same work saves at most **{percent(bubbles)}**, the bubbles.",
+        + f". Another schedule of the same work would save at most **{percent(bubbles)}**, the "
+        "bubbles.",
     ]
 
 

@@ -66,15 +66,13 @@ class _Table:
         copies, left = divmod(self.ranks, tensor * self.stages)
         if left or not copies:
             raise self.fail(
-                f"{self.ranks} GPUs are not a whole number of {tensor} x {self.stages}, which "
-                "share a model; --ranks says how many there are",
+                f"{self.ranks} GPUs are not a multiple of the {tensor} x {self.stages} that share "
+                "a model; give their number with --ranks",
                 1,
             )
         experts = max(1, sizes.get("ep", 1))
         if copies % experts:
-            raise self.fail(
-                f"{copies} copies are not a whole number of groups of {experts} experts", 1
-            )
+            raise self.fail(f"{copies} copies are not a multiple of {experts} experts", 1)
         # Ranks of a layer are neighbours, followed by copies, then stages.
         self.groups = {
             "tp": (tensor, 1),
@@ -83,9 +81,13 @@ class _Table:
             "dpep": (copies // experts, tensor * experts),
         }
         if self.stages > 1:
-            self.omissions["pipeline: its bubble and messages, which the table does not have"] += 1
+            self.omissions[
+                "pipeline: its bubble and messages, which are missing from the table"
+            ] += 1
         if sizes.get("checkpoints", 0):
-            self.omissions["layers that are computed anew backwards"] += sizes["checkpoints"]
+            self.omissions["layers that are recomputed in the backward pass"] += sizes[
+                "checkpoints"
+            ]
 
     def fail(self, message: str, line: int) -> InputError:
         return InputError(message, file=self.file, line=line)

@@ -165,7 +165,7 @@ class CoreEnvironment(simpy.Environment, ABC):
             Amount of computation, in flops (or instructions), not negative.
         """
         if not 0 <= flops < math.inf:
-            raise InputError(f"an amount of computation is 0 or more flops, got {flops!r}")
+            raise InputError(f"an amount of computation must be at least 0 flops, got {flops!r}")
         number = self._core.execute(self._host(host), flops)
         return self._started(number, f"the computation on {host}")
 
@@ -204,9 +204,9 @@ class CoreEnvironment(simpy.Environment, ABC):
     ) -> simpy.Event:
         verb = "write" if writes else "read"
         if not 0 <= nbytes < math.inf:
-            raise InputError(f"a {verb} moves 0 or more bytes, got {nbytes!r}")
+            raise InputError(f"a {verb} must move at least 0 bytes, got {nbytes!r}")
         if not 0 <= offset < math.inf:
-            raise InputError(f"an offset is 0 or more bytes, got {offset!r}")
+            raise InputError(f"an offset must be at least 0 bytes, got {offset!r}")
         client = self._host(host)
         disk = self.settings.disk_of(client, file)
         disks = self._core.disks
@@ -214,7 +214,9 @@ class CoreEnvironment(simpy.Environment, ABC):
             number = self._core.access(disk, writes, nbytes)
         else:
             if not float(nbytes).is_integer() or not float(offset).is_integer():
-                raise InputError(f"a {verb} of a file system moves whole bytes from whole offsets")
+                raise InputError(
+                    f"a {verb} of a file system needs whole numbers of bytes and offsets"
+                )
             where = (disk - disks, file, writes, float(offset), float(nbytes), client)
             while (number := self._core.access_file(*where)) < 0:
                 self._driver.add_route(*self._core.missing_route())
@@ -235,7 +237,7 @@ class CoreEnvironment(simpy.Environment, ABC):
             Bytes, not negative.
         """
         if not 0 <= nbytes < math.inf:
-            raise InputError(f"a transfer moves 0 or more bytes, got {nbytes!r}")
+            raise InputError(f"a transfer must move at least 0 bytes, got {nbytes!r}")
         a, b = self._host(source), self._host(destination)
         while (number := self._core.transfer(a, b, nbytes)) < 0:
             self._driver.add_route(*self._core.missing_route())

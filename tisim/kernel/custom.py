@@ -103,7 +103,7 @@ def _called(action: Action, rank: MpiRank, line: Line) -> Carried:
         try:
             inspect.signature(action).bind(rank, *line.words[1:])
         except TypeError as reason:
-            raise line.error(f"its function does not take these words: {reason}") from error
+            raise line.error(f"its function does not accept these words: {reason}") from error
         raise
     if not hasattr(generator, "throw"):
         raise line.error("its function is not a generator: it needs a yield")

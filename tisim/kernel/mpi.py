@@ -147,7 +147,7 @@ class MpiRank:
         """MPI_Waitany for one of some requests; the event's value is the completed request."""
         some = self._check_pending(requests)
         if not some:
-            raise InputError("waitany takes one request or more")
+            raise InputError("waitany needs at least one request")
         post = self._core.post_requests
         return self._call(post, Kind.WAITANY, some, gives=_Gives.COMPLETED)
 
@@ -170,13 +170,13 @@ class MpiRank:
     def execute(self, flops: float) -> simpy.Event:
         """Compute `flops` on the rank's host."""
         if not 0 <= flops < math.inf:
-            raise InputError(f"an amount of computation is 0 or more flops, got {flops!r}")
+            raise InputError(f"an amount of computation must be at least 0 flops, got {flops!r}")
         return self._call(self._core.post_compute, flops)
 
     def sleep(self, seconds: float) -> simpy.Event:
         """Sleep for some seconds."""
         if not 0 <= seconds < math.inf:
-            raise InputError(f"a sleep lasts 0 or more seconds, got {seconds!r}")
+            raise InputError(f"a sleep must last at least 0 seconds, got {seconds!r}")
         return self._call(self._core.post_sleep, seconds)
 
     # Collectives. The computation of a reduction is an `execute` after it.
@@ -278,8 +278,8 @@ class MpiRank:
         for request in some:
             if request not in self._requests:
                 raise InputError(
-                    f"rank {self.number} has no pending request {request!r}; a request is what "
-                    "isend or irecv gave, until it has been waited for or freed"
+                    f"rank {self.number} has no pending request {request!r}; a request is returned "
+                    "by isend or irecv and is valid until it is waited for or freed"
                 )
         if len(set(some)) < len(some):
             raise InputError(f"rank {self.number} names a request twice in one call")
@@ -289,19 +289,19 @@ class MpiRank:
     def _check_free(self) -> None:
         if self._retired:
             raise InputError(
-                f"the action {self._retired} of rank {self.number} is over; the rank is not "
-                "yours any more"
+                f"the action {self._retired} of rank {self.number} has ended; it can no longer use "
+                "the rank"
             )
         if self.env.calling(self) is not None:
             raise InputError(
-                f"rank {self.number} is still in its last call; wait for the event that it gave "
-                "before the next one"
+                f"rank {self.number} is still in its last call; wait for its event before the next "
+                "call"
             )
 
     def _rank(self, rank: int) -> int:
         size = self.size
         if rank != int(rank) or not 0 <= rank < size:
-            raise InputError(f"there is no rank {rank!r}; ranks are numbered from 0 to {size - 1}")
+            raise InputError(f"no rank {rank!r}; ranks are numbered from 0 to {size - 1}")
         return int(rank)
 
     def _peer(self, rank: int) -> int:
@@ -319,7 +319,7 @@ class MpiRank:
 
 def _size(nbytes: float) -> int:
     if not 0 <= nbytes < math.inf or nbytes != int(nbytes):
-        raise InputError(f"a message has a whole number of bytes, got {nbytes!r}")
+        raise InputError(f"a message must have a whole number of bytes, got {nbytes!r}")
     return int(nbytes)
 
 
@@ -327,7 +327,7 @@ def _tag(tag: int, *, wildcard: bool = False) -> int:
     if wildcard and tag == ANY_TAG:
         return tag
     if tag != int(tag) or not 0 <= tag <= _LARGEST_TAG:
-        raise InputError(f"a tag is a whole number from 0 to {_LARGEST_TAG}, got {tag!r}")
+        raise InputError(f"a tag must be a whole number from 0 to {_LARGEST_TAG}, got {tag!r}")
     return int(tag)
 
 

@@ -20,7 +20,7 @@ _NAMED = 8  # maximum number of ranks that a line lists
 def deadlock(now: float, blocked: int) -> str:
     """Return the first line of a deadlock report."""
     count = f"{blocked} rank{'s wait' if blocked > 1 else ' waits'}"
-    return f"deadlock at {now:.9g} s: {count} for what will never happen"
+    return f"deadlock at {now:.9g} s: {count} for events that will never happen"
 
 
 def check_progress(driver: Driver, doing: Mapping[int, str] | None = None) -> None:
@@ -50,8 +50,8 @@ def check_progress(driver: Driver, doing: Mapping[int, str] | None = None) -> No
         lines.append(f"  {who}: {_Blocked(driver, rank, state, absences).describe()}")
     if mistaken:
         lines.append(
-            "  (a receive from -333 was taken for one from MPI_ANY_SOURCE; SimGrid's tracer writes "
-            "-333 for MPI_PROC_NULL too: --config tisim/null-source=proc-null reads it so)"
+            "  (a receive from -333 was interpreted as MPI_ANY_SOURCE; SimGrid's tracer also "
+            "writes -333 for MPI_PROC_NULL: use --config tisim/null-source=proc-null for that)"
         )
     raise SimulationError("\n".join(lines))
 
@@ -83,8 +83,9 @@ def interruption(core: Simulation, job: int) -> ReplayInterrupted:
     if progress.slowest >= 0:
         state = core.rank_state(progress.slowest)
         text += (
-            f"\n  the slowest: {_place(state)}rank {state.rank}, which has done "
-            f"{progress.slowest_fraction:.1%} of its trace"
+            "\n"
+            f"  the slowest: {_place(state)}rank {state.rank}, at {progress.slowest_fraction:.1%} "
+            "of its trace"
         )
     return ReplayInterrupted(text, simulated_time=core.now, actions=actions, fraction=fraction)
 
@@ -107,7 +108,7 @@ class _Blocked:
         if state.waiting:
             return self.describe()
         word = state.call or state.file_call or state.window_call or _core.kind_name(state.kind)
-        return f"is in {word}, which goes on"
+        return f"is in {word}, which is in progress"
 
     def describe(self) -> str:
         """Describe the rank's call and what it waits for."""
@@ -231,7 +232,7 @@ def _raise_full_disk(driver: Driver, doing: Mapping[int, str]) -> NoReturn:
         f"{disk}{place} is full at {core.now:.9g} s: {full.used:.0f} of {full.capacity:.0f} bytes "
         "are in use",
         f"  {_place(state)}rank {state.rank}: {call} of {full.bytes} bytes to {full.file} from "
-        f"offset {full.offset} wants {full.wanted} bytes more",
+        f"offset {full.offset} needs {full.wanted} more bytes",
     ]
     absences: dict[int, str] = {}
     for rank in core.unfinished():

@@ -26,8 +26,8 @@ def check_tolerance(tolerance: float) -> None:
     """Check that the tolerance for the comparison of periods is valid."""
     if not 0 < tolerance < 1:
         raise InputError(
-            f"the estimated error of skipped iterations is between 0 and 1, not {tolerance}; such "
-            "as 1e-6"
+            "the tolerance for skipped iterations must be between 0 and 1, such as 1e-6, not "
+            f"{tolerance}"
         )
 
 
@@ -52,15 +52,15 @@ def skipped(core: Simulation, tolerance: float, *, has_matched_sources: bool) ->
     off = None
     if report.end == _core.SteadyEnd.NO_LOOPS:
         off = (
-            "the trace says of no loops: `tisim pack` finds those of a text, but none where the "
-            "volumes of computations vary"
+            "the trace contains no loops: 'tisim pack' detects them in text traces, unless "
+            "computation volumes vary"
         )
     elif report.end == _core.SteadyEnd.MISMATCH:
-        off = "an iteration behind skipped ones was not like those before"
+        off = "an iteration after skipped ones differed from those before"
     elif report.obstacle is not None:
         off = _described(core, report.obstacle, has_matched_sources)
     elif not report.skipped:
-        off = "no iterations were alike, or too few"
+        off = "too few iterations were alike"
     return {
         "tolerance": tolerance,
         "skipped": report.skipped,
@@ -80,7 +80,5 @@ def _described(core: Simulation, obstacle: Obstacle, has_matched_sources: bool) 
         return f"rank {state.rank} calls {name} {place}"
     remedy = ""
     if has_matched_sources:
-        remedy = (
-            "; the trace says whom it matched, so that --sources matched lets iterations be skipped"
-        )
+        remedy = "; the trace records the matched senders, so --sources matched allows skipping"
     return f"rank {state.rank} receives from any source {place}{remedy}"

@@ -51,8 +51,7 @@ class Communicator:
         begun = self._begun.setdefault(self._entered[rank], Begun(name))
         if begun.name != name:
             raise SimulationError(
-                f"rank {rank} calls {name} where another rank of the communicator calls "
-                f"{begun.name}"
+                f"rank {rank} calls {name} but another rank of the communicator calls {begun.name}"
             )
         return begun
 

@@ -190,8 +190,8 @@ class Rank:
     def _comm(self, comm: int) -> Communicator:
         if comm not in self.comms:
             raise InputError(
-                f"rank {self.number} is in no communicator {comm} here; it is made by comm_split "
-                "or comm_dup"
+                f"rank {self.number} is not in a communicator {comm} here; create it with "
+                "comm_split or comm_dup"
             )
         return self.comms[comm]
 
@@ -458,8 +458,8 @@ class Rank:
         schedule = self._world.schedule(self.number, communicator, write, named)
         if not call.blocking and rows.WAITALL in schedule.kinds:
             raise InputError(
-                f"the SimPy kernel cannot carry out {action.name} in rounds, as the MPI library "
-                "does that smpi/coll-selector names; use --kernel core"
+                f"the SimPy kernel does not support {action.name} in rounds, as in the MPI library "
+                "selected by smpi/coll-selector; use --kernel core"
             )
         slots = yield from self._follow(schedule, communicator)
         if not call.blocking and not (call.operation == "bcast" and size == 1 and not slots):

@@ -54,7 +54,9 @@ def optional_links(
     attributes: dict[str, Value] = {}
     for letters, given in (("bb", backbone), ("loopback", loopback)):
         if given is not None:
-            first, second = pair_of(given, "a backbone or loopback is a bandwidth and a latency")
+            first, second = pair_of(
+                given, "a backbone or loopback must be a bandwidth and a latency"
+            )
             attributes |= {f"{letters}_bw": first, f"{letters}_lat": second}
     if limiter is not None:
         attributes["limiter_link"] = limiter
@@ -70,7 +72,8 @@ def numbered_hosts(
     if nodes is not None:
         if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 1:
             raise InputError(
-                f"cluster {name}: the number of nodes is a whole number, at least 1, not {nodes!r}"
+                f"cluster {name}: the number of nodes must be a whole number of at least 1, not "
+                f"{nodes!r}"
             )
         radical = f"0-{nodes - 1}"
     return {
@@ -86,7 +89,7 @@ def topology_attributes(
 ) -> dict[str, Value]:
     """Return the topology of a cluster and its ``topo_parameters``."""
     if topology not in _TOPOLOGIES:
-        raise InputError(f"topology is one of {', '.join(_TOPOLOGIES)}, not {topology!r}")
+        raise InputError(f"topology must be one of {', '.join(_TOPOLOGIES)}, not {topology!r}")
     text = given if isinstance(given, str) else _parameters(topology, given)
     return {"topology": _TOPOLOGIES[topology], "topo_parameters": text}
 
@@ -116,8 +119,8 @@ def disk_nodes(disks: Mapping[str, tuple[Quantity, Quantity, str]]) -> list[Node
     for name, disk in disks.items():
         if not isinstance(disk, Sequence) or isinstance(disk, str) or len(disk) != 3:
             raise InputError(
-                f"a disk is its two bandwidths and its mount point, such as "
-                f"('2GBps', '1GBps', '/scratch'), not {disk!r}"
+                "a disk must be two bandwidths and a mount point, such as ('2GBps', '1GBps', "
+                f"'/scratch'), not {disk!r}"
             )
         read, write, mount = disk
         attributes = {"id": name, "read_bw": read, "write_bw": write}
@@ -139,7 +142,7 @@ def profile_nodes(
     """
     if (kind, quantity) not in _PROFILES:
         known = ", ".join(f"{what} of a {of}" for of, what in _PROFILES)
-        raise InputError(f"a profile is of {known}, not {quantity} of a {kind}")
+        raise InputError(f"a profile must be of {known}, not {quantity} of a {kind}")
     trace = f"profile-{number}"
     node = make_node("trace", {"id": trace, "periodicity": -1.0 if period is None else period})
     node.profile = profile_from_changes(changes, period)
@@ -190,7 +193,7 @@ class PlatformBuilder:
         """Return the platform; the builder then accepts nothing more."""
         elements = self._taking()
         if self._refused:
-            raise InputError(f"an element was refused, make another builder: {self._refused}")
+            raise InputError(f"an element was refused; create a new builder: {self._refused}")
         if elements.construction.depth:
             raise InputError("a zone is still open; leave its `with` block first")
         elements.finish(elements.root)
@@ -495,5 +498,7 @@ class PlatformBuilder:
 
     def _taking(self) -> Elements:
         if self._elements is None:
-            raise InputError("the platform is built; make another builder for another platform")
+            raise InputError(
+                "the platform is already built; create a new builder for another platform"
+            )
         return self._elements

@@ -147,7 +147,7 @@ class Deployment(Sequence[Placement]):
             rank = _rank_of(node)
             if rank in placements:
                 earlier = placements[rank].line
-                raise node.error(f"rank {rank} is deployed twice, first in line {earlier}")
+                raise node.error(f"rank {rank} is deployed twice, first on line {earlier}")
             placements[rank] = _placement(node)
         for rank in range(len(placements)):
             if rank not in placements:
@@ -179,8 +179,8 @@ class Deployment(Sequence[Placement]):
         text = read_text(file, "this host file")
         if text.lstrip().startswith("<"):
             raise InputError(
-                "this is XML, and a host file has a host a line; a deployment goes with "
-                "--deployment",
+                "this is XML, but a host file has one host per line; use --deployment for a "
+                "deployment",
                 file=file,
             )
         hosts: list[str] = []
@@ -191,7 +191,7 @@ class Deployment(Sequence[Placement]):
                 lines.append(number)
         if not hosts:
             raise InputError(
-                "the host file names no host; write one a line, such as node-1:4", file=file
+                "the host file names no host; write one per line, such as node-1:4", file=file
             )
         deployment = cls(_HostPlacements(hosts, lines), file=file, repeat=True)
         return deployment if ranks is None else deployment.for_ranks(ranks)
@@ -250,7 +250,7 @@ class Deployment(Sequence[Placement]):
             return self
         if ranks > count and not self._repeat:
             raise InputError(
-                f"the trace has {ranks} ranks, the deployment only {count}: add an <actor> for "
+                f"the trace has {ranks} ranks, but the deployment only {count}: add an <actor> for "
                 f"each of the ranks {count} to {ranks - 1}",
                 file=self.file,
             )
@@ -327,11 +327,15 @@ def _host_line(line: str, file: str, number: int) -> Sequence[str]:
     match = _HOST.fullmatch(text)
     if match is None:
         raise InputError(
-            f"a line of a host file is 'host' or 'host:ranks', not {text!r}", file=file, line=number
+            f"a line of a host file must be 'host' or 'host:ranks', not {text!r}",
+            file=file,
+            line=number,
         )
     count = match["colon"] or match["slots"] or "1"
     if len(count) > len(str(_MAX_RANKS_PER_HOST)) or int(count) > _MAX_RANKS_PER_HOST:
         raise InputError(
-            f"a host has at most {_MAX_RANKS_PER_HOST:,} ranks, not {count}", file=file, line=number
+            f"a host may have at most {_MAX_RANKS_PER_HOST:,} ranks, not {count}",
+            file=file,
+            line=number,
         )
     return [match["host"]] * int(count)

@@ -78,7 +78,7 @@ class DiskTable:
                 properties[SIZE], f"size of disk {name}", file=node.file, line=node.line
             )
         if mount and not mount.startswith("/"):
-            raise node.error(f"a disk is mounted at a path from the root, not at {mount!r}")
+            raise node.error(f"a disk must be mounted at an absolute path, not at {mount!r}")
         mount = mount.rstrip("/") or mount
         for disk in self.of_host(host):
             if disk.name == name:

@@ -88,8 +88,8 @@ def speed_deviation(platform: Platform) -> float:
             found = math.nan
         if not 0 <= found <= 1:
             raise InputError(
-                f"the property {SPEED_DEVIATION} of a host is a part of its speed, such as 0.08, "
-                f"not {text!r}"
+                f"the property {SPEED_DEVIATION} of a host must be a fraction of its speed, such "
+                f"as 0.08, not {text!r}"
             )
         largest = max(largest, found)
     return largest
@@ -98,7 +98,7 @@ def speed_deviation(platform: Platform) -> float:
 def _memory_speed(properties: Mapping[str, str]) -> float:
     for name, other in ((MEMORY_BANDWIDTH, MEMORY_DEMAND), (MEMORY_DEMAND, MEMORY_BANDWIDTH)):
         if name not in properties:
-            raise InputError(f"a host has the property {other} and needs {name} beside it")
+            raise InputError(f"a host with the property {other} also needs {name}")
     bandwidth = parse_bandwidth(properties[MEMORY_BANDWIDTH], f"property {MEMORY_BANDWIDTH}")
     text = properties[MEMORY_DEMAND]
     try:
@@ -107,7 +107,8 @@ def _memory_speed(properties: Mapping[str, str]) -> float:
         demand = math.nan
     if not (bandwidth > 0 and 0 < demand < math.inf):
         raise InputError(
-            f"the properties {MEMORY_BANDWIDTH} and {MEMORY_DEMAND} of a host are above zero, such "
-            f"as 12GBps and 1.5 (bytes per flop), not {properties[MEMORY_BANDWIDTH]!r} and {text!r}"
+            f"the properties {MEMORY_BANDWIDTH} and {MEMORY_DEMAND} of a host must be above zero, "
+            f"such as 12GBps and 1.5 (bytes per flop), not {properties[MEMORY_BANDWIDTH]!r} and "
+            f"{text!r}"
         )
     return bandwidth / demand

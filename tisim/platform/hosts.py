@@ -45,13 +45,13 @@ class Radical:
             self._ranges.append(range(first, last + 1))
             count += last + 1 - first
             if count > _MAX_NUMBERS:
-                raise ValueError(f"there are more than {_MAX_NUMBERS} numbers")
+                raise ValueError(f"more than {_MAX_NUMBERS} numbers")
         self._count = count
         pairs = zip(self._ranges, self._starts, strict=True)
         self._sorted = sorted(pairs, key=lambda pair: pair[0].start)
         for (before, _), (after, _) in itertools.pairwise(self._sorted):
             if after.start < before.stop:
-                raise ValueError(f"the number {after.start} comes twice")
+                raise ValueError(f"the number {after.start} occurs twice")
 
     def __len__(self) -> int:
         return self._count

@@ -51,7 +51,9 @@ class Mapping:
         if match is not None:
             number = None if match[2] is None else int(match[2])
             if number == 0 and match[1] != "random":
-                raise InputError(f"mapping {value!r}: the number of ranks or hosts is at least 1")
+                raise InputError(
+                    f"mapping {value!r}: the numbers of ranks and hosts must be at least 1"
+                )
             return cls(match[1], number, base)
         return cls("given", deployment=load_deployment(value))
 

@@ -407,7 +407,7 @@ class Platform:
         from tisim.platform.description.writer import write_xml
 
         if self._description is None:
-            raise InputError("this platform was made without a description; it has no XML")
+            raise InputError("this platform was created without a description and has no XML")
         return write_xml(self._description, self._topology, self._resources, self.profiles)
 
     def write(self, path: str | os.PathLike[str]) -> None:

@@ -81,14 +81,16 @@ def profile_from_changes(changes: Mapping[float, float], period: float | None) -
         times = tuple(float(date) for date in changes)
         seconds = None if period is None else float(period)
     except (TypeError, ValueError):
-        raise InputError(f"a profile has numbers at dates in seconds, not {changes!r}") from None
+        raise InputError(
+            f"a profile must have numbers at dates in seconds, not {changes!r}"
+        ) from None
     if not times:
-        raise InputError("a profile changes at one date or more")
+        raise InputError("a profile must have at least one date")
     for before, date in itertools.pairwise((0.0, *times)):
         _check_date(before, date)
     for value in values:
         if not 0 <= value < math.inf:
-            raise InputError(f"a value of a profile is finite and not negative, {value:g} is not")
+            raise InputError(f"a value of a profile must be finite and not negative, not {value:g}")
     if seconds is not None and seconds <= 0:
         seconds = None
     return Profile(times, values, _round(times[-1], seconds, None))
@@ -96,7 +98,9 @@ def profile_from_changes(changes: Mapping[float, float], period: float | None) -
 
 def _check_date(before: float, date: float) -> None:
     if not before <= date < math.inf:
-        raise InputError(f"dates of a profile start at 0 and do not go back, {date:g} does")
+        raise InputError(
+            f"dates of a profile must start at 0 or later and not decrease, but {date:g} does not"
+        )
 
 
 def parse_profile(
@@ -127,7 +131,7 @@ def parse_profile(
                 continue
             if _STOCHASTIC.fullmatch(words[0]):
                 raise InputError(
-                    "a profile that is drawn at random is not supported; write its dates and values"
+                    "randomly drawn profiles are not supported; write the dates and values"
                 )
             if words[0] == "PERIODICITY":
                 period = _number(words)
@@ -157,24 +161,23 @@ def _event(words: list[str]) -> tuple[float, float]:
     try:
         return float(words[0]), float(words[1])
     except (IndexError, ValueError):
-        raise InputError(f"a line of a profile is 'date value', not {' '.join(words)!r}") from None
+        raise InputError(
+            f"a line of a profile must be 'date value', not {' '.join(words)!r}"
+        ) from None
 
 
 def _round(last: float, period: float | None, pause: float | None) -> float | None:
     """Return the seconds from the start of one round to the start of the next."""
     if period is not None and pause is not None:
-        raise InputError("a profile has PERIODICITY or LOOPAFTER, not both")
+        raise InputError("a profile can have PERIODICITY or LOOPAFTER, not both")
     if pause is not None:
         period = last + pause
     if period is None:
         return None
     if period < last or period <= 0:
-        raise InputError(
-            f"a profile cannot start again every {period:g} s: its last date is {last:g} s"
-        )
+        raise InputError(f"a profile cannot repeat every {period:g} s: its last date is {last:g} s")
     if period < MIN_PERIOD or period == math.inf:
         raise InputError(
-            f"a profile cannot start again every {period:g} s; at least {MIN_PERIOD:g} s lie "
-            "between two rounds"
+            f"a profile cannot repeat every {period:g} s; the minimum is {MIN_PERIOD:g} s"
         )
     return period

@@ -122,7 +122,7 @@ class PlatformReport:
             about = "" if self.bisection_is_exact else "about "
             lines.append(f"  bisection  {about}{bandwidth} from the first half of the hosts")
         elif not is_installed("scipy"):
-            lines.append("  bisection  not known without scipy: pip install 'tisim[view]'")
+            lines.append("  bisection  unknown without scipy: pip install 'tisim[view]'")
         if self.unconnected:
             lines.append(f"  warning    {self.unconnected} pairs of hosts have no route")
         lines += (f"  {line}" for system in self.file_systems for line in system.lines())

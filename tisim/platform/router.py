@@ -73,6 +73,6 @@ class Router:
     def _no_route(self, src: int, dst: int, reason: str) -> InputError:
         name = self._topology.hosts.name
         return InputError(
-            f"there is no route from host {name(src)!r} to host {name(dst)!r}: {reason}",
+            f"no route from host {name(src)!r} to host {name(dst)!r}: {reason}",
             file=self._file,
         )

@@ -84,18 +84,18 @@ def change_value(value: object, quantity: str) -> str:
     is_bare = _BARE.fullmatch(text) is not None
     if is_bare or not isinstance(value, str):
         raise InputError(
-            f"{quantity} is changed by a factor or to a value with its unit, not {value!r}: "
-            f"say {f'x{text}' if is_bare else 'x2'} or {example}"
+            f"{quantity} must be changed by a factor or to a value with a unit, not {value!r}: use "
+            f"{f'x{text}' if is_bare else 'x2'} or {example}"
         )
     factor = factor_of(text)
     if factor is None and text[:1] in "xX":
-        raise InputError(f"a factor of the {quantity} is written x2 or x0.5, not {value!r}")
+        raise InputError(f"a factor of the {quantity} must be written x2 or x0.5, not {value!r}")
     if factor is not None and not 0 <= factor < math.inf:
         what = f"a factor of the {quantity}"
-        raise InputError(f"{what} must not be negative or infinite, {value!r} is")
+        raise InputError(f"{what} must not be negative or infinite, not {value!r}")
     amount = parse(text, quantity) if factor is None else factor
     if quantity != "latency" and not amount > 0:
-        raise InputError(f"the {quantity} must stay above zero, {value!r} makes it zero")
+        raise InputError(f"the {quantity} must stay above zero; {value!r} makes it zero")
     return text if factor is None else factor_text(factor)
 
 
@@ -109,11 +109,11 @@ def apply(
     value = change.value
     if change.quantity == "cores":
         if isinstance(value, str) or value != int(value) or value < 1:
-            raise InputError(f"cores is a whole number above zero, not {value!r}")
+            raise InputError(f"cores must be a whole number above zero, not {value!r}")
         values[chosen] = value
     elif change.quantity == "sharing":
         if value not in ("SHARED", "FATPIPE"):
-            raise InputError(f"sharing is SHARED or FATPIPE, not {value!r}")
+            raise InputError(f"sharing must be SHARED or FATPIPE, not {value!r}")
         values[chosen] = value == "FATPIPE"
     else:
         text = change_value(value, change.quantity)

@@ -80,7 +80,7 @@ class Topology:
             mounts = [mounted.mount for mounted in self.file_systems.systems]
             has += f", and the file systems of the platform at {', '.join(mounts)}"
         raise InputError(
-            f"no disk of host {self.hosts.name(host)!r} holds {file!r}: {has}; give the host a "
+            f"no disk of host {self.hosts.name(host)!r} contains {file!r}: {has}; give the host a "
             '<disk> with a <prop id="mount" value="..."/>'
         )
 

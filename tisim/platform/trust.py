@@ -52,7 +52,7 @@ def other_platform(platform: Path, basis: Mapping[str, object]) -> str | None:
     for name, value in options.items():
         if f'"{name}" value="{value}"' not in text:
             return (
-                f"these sets of parameters are of another platform: {name} is not {value} in "
+                f"these parameter sets are for a different platform: {name} is not {value} in "
                 f"{platform.name}; 'tisim calibrate -o {platform.name}' writes both"
             )
     return None
@@ -70,7 +70,7 @@ def trust_text(
     if _DAMAGE in basis:
         parts = [f"{basis[_DAMAGE]}: the error is unknown"]
     elif not basis:
-        parts = [f"no measurements and no real runs stand beside {name}"]
+        parts = [f"no measurements or real runs are stored next to {name}"]
         if interval is None:
             parts[0] += ": the error is unknown"
     else:
@@ -90,7 +90,7 @@ def trust_text(
     elif basis:
         parts.append("no interval (--uncertainty 20)")
     if changes:
-        parts.append(f"no measurement has {changes}")
+        parts.append(f"not covered by measurements: {changes}")
     return "; ".join(parts)
 
 

@@ -119,9 +119,9 @@ class Environment(CoreEnvironment):
         received after 0.015491 s
         """
         if isinstance(hosts, str):
-            raise InputError(f"an MPI world is a list of host names, such as [{hosts!r}]")
+            raise InputError(f"an MPI world needs a list of host names, such as [{hosts!r}]")
         if not hosts:
-            raise InputError("an MPI world needs the host of at least one rank")
+            raise InputError("an MPI world needs at least one host")
         job = self._driver.add_job(None, [self._host(host) for host in hosts])
         first = self._core.first_rank(job)
         return World(MpiRank(self, first + i, i, host) for i, host in enumerate(hosts))

@@ -89,7 +89,7 @@ def replay_goal(
     """
     schedule = read_goal(path)
     if ranks not in (None, schedule.ranks):
-        raise InputError(f"has {schedule.ranks} ranks, not {ranks} as asked for", file=path)
+        raise InputError(f"has {schedule.ranks} ranks, not the requested {ranks}", file=path)
     given = platform if isinstance(platform, Platform) else Platform.load(platform)
     machine = given.scaled(bandwidth=bandwidth, latency=latency, speed=speed)
     settings = Settings(machine, config)
@@ -127,12 +127,14 @@ def _check_end(run: _core.GoalRun, stop: Stop, path: _Path) -> None:
         return
     standing = run.standing(_SHOWN)
     lines = [
-        f"{path}: no rank can go on at {run.now:.6g} s; operations wait for messages that nobody "
-        "sends or receives, or for one another:"
+        f"{path}: deadlock at {run.now:.6g} s; operations wait for messages that are never sent or "
+        "received, or for one another:"
     ]
     for rank, number, line, has_begun in standing:
         place = f"line {line}" if line else f"operation {number}"
-        what = "has begun and waits for its message" if has_begun else "waits for others"
+        what = (
+            "has started and waits for its message" if has_begun else "waits for other operations"
+        )
         lines.append(f"  rank {rank}, {place}: {what}")
     if len(standing) == _SHOWN:
         lines.append("  and others")

@@ -44,9 +44,9 @@ def check_number(number: int) -> None:
     Raises an `InputError` if there are fewer than three seeds, or more than `MOST_SEEDS`.
     """
     if number < 3:
-        raise InputError(f"a jitter needs at least 3 seeds, not {number}, for a median and a range")
+        raise InputError(f"jitter needs at least 3 seeds, not {number}, for a median and a range")
     if number > MOST_SEEDS:
-        raise InputError(f"a jitter takes at most {MOST_SEEDS:,} seeds, not {number}")
+        raise InputError(f"jitter supports at most {MOST_SEEDS:,} seeds, not {number}")
 
 
 def times_on_all_cores(

@@ -124,7 +124,8 @@ def _inexact(trace: Trace) -> list[str]:
     if level == "histogram":
         return [
             *notes,
-            f"{trace.name} has histograms of computed volumes only; volumes are drawn from them",
+            f"{trace.name} contains only histograms of computation volumes; volumes are drawn from "
+            "them",
         ]
-    kept = "as the means of their sites" if level == "mean" else f"to {level} of each"
-    return [*notes, f"{trace.name} keeps the volumes of computations {kept}"]
+    kept = "as the means of their call sites" if level == "mean" else f"to within {level} of each"
+    return [*notes, f"{trace.name} stores computation volumes {kept}"]

@@ -83,7 +83,7 @@ def replay(
         Or a `Deployment`. By default the mapping is cyclic over the platform's hosts in their
         order.
     hosts
-        Hosts to assign ranks to cyclically, instead of a deployment: a file with one host per
+        Hosts to place ranks on round-robin, instead of a deployment file: a file with one host per
         line, or names.
     bandwidth
         What if: scale (x2) or set (100Gbps) the bandwidth of all links.
@@ -93,7 +93,7 @@ def replay(
         What if: scale (x2) or set (3.2Gf) the speed of all cores.
     mapping
         What if: place ranks by a rule: block (consecutive ranks fill the cores of a host; block:4
-        puts 4 on each), cyclic (a rank on each host, and round again) or random:SEED (cyclic, hosts
+        puts 4 on each), cyclic (one rank per host, round-robin) or random:SEED (cyclic over hosts
         in random order). Uses the hosts of --hosts or --deployment, if given.
     config
         Configuration option; takes precedence over the platform's.
@@ -119,20 +119,20 @@ def replay(
         User-defined actions and collective algorithms; by default the registry that `tisim.action`
         and `tisim.collective` fill.
     jitter
-        Replay with N seeds of a small jitter of start times and message sizes; report the median
-        time and the range.
+        Replay with N seeds of a small random jitter in start times and message sizes; report the
+        median time and the range.
 
         The jitter is that of ``tisim/jitter-start`` and ``-size``, or 0.3 ms and 0.5 % if they
         are 0; seeds count from ``tisim/jitter-seed``. The result is the replay with the median
         time; `Result.jitter` has all times.
     skip_steady
         Skip iterations that repeat the previous ones; E is the relative tolerance between
-        repetitions, such as 1e-6, and about the error of the result. Needs a packed trace.
+        repetitions, such as 1e-6, and roughly the error of the result. Needs a packed trace.
 
         `Result.steady` says how many iterations were skipped, or why none were.
     kernel
-        Simulator: core, the compiled core (default), or simpy, the readable kernel in Python, which
-        is slow and takes traces in text.
+        Simulation kernel: core (compiled; default) or simpy (readable Python; slow, text traces
+        only).
 
         Without an installed core, simpy is the default (`tisim.models`).
     network_model, host_model
@@ -166,13 +166,13 @@ def replay(
     kernel, notes = choose_kernel(kernel)
     if gpus is not None and (kernel == "simpy" or jitter is not None or skip_steady is not None):
         raise InputError(
-            "ranks that launch a graph have neither jitter nor skip_steady, nor the SimPy kernel"
+            "ranks that launch a graph do not support jitter, skip_steady or the SimPy kernel"
         )
     if kernel == "simpy":
         if event_log or timeline or jitter is not None or skip_steady is not None:
             raise InputError(
-                "the SimPy kernel writes no event logs and timelines, and has neither jitter nor "
-                "skip_steady; use --kernel core"
+                "the SimPy kernel does not support event logs, timelines, jitter and skip_steady; "
+                "use --kernel core"
             )
         text = _text_of(trace, settings)
         _check_ranks(text.ranks, ranks, text.name)
@@ -210,7 +210,7 @@ def _text_of(trace: Trace | TextTrace | _Path | Sequence[_Path], settings: Setti
     if isinstance(trace, str | os.PathLike | Sequence):
         return TextTrace(trace, null_is_any=null_is_any)
     if trace.noise[0] != 0:
-        raise InputError("the SimPy kernel has no noise; use --kernel core")
+        raise InputError("the SimPy kernel does not support noise; use --kernel core")
     return TextTrace(trace.source, trace.dialect, null_is_any=null_is_any)
 
 
@@ -262,9 +262,9 @@ def _check_readable_kernel(settings: Settings, placements: Deployment) -> None:
     if reason is None and settings.protocol.sources == "matched":
         reason = "receives from any source take the messages that they matched when recorded"
     if reason is None and settings.protocol.completions == "free":
-        reason = "calls complete whichever of their requests come first"
+        reason = "calls complete whichever requests finish first"
     if reason is None and settings.protocol.iprobe_cpu_usage < 1:
-        reason = "smpi/iprobe-cpu-usage leaves a part of a core to computations"
+        reason = "smpi/iprobe-cpu-usage leaves part of a core to computations"
     if reason is None and settings.registry.actions:
         reason = "actions of your own are registered"
     if reason is not None:
@@ -315,8 +315,8 @@ def _opened(trace: TraceLike | TextTrace, ranks: int | None) -> Trace:
 def _check_ranks(found: int, wanted: int | None, trace: str) -> None:
     if wanted is not None and found != wanted:
         raise InputError(
-            f"is a trace of {found} ranks, not of {wanted} as asked for; change that number "
-            "or name the other trace",
+            f"is a trace of {found} ranks, not of the requested {wanted}; change that number or "
+            "give another trace",
             file=trace,
         )
 
@@ -327,7 +327,7 @@ def choose_kernel(kernel: str | None = None) -> tuple[str, list[str]]:
     Raises `MissingCoreError` if the core is requested but not installed.
     """
     if kernel not in (None, "core", "simpy"):
-        raise InputError(f"kernel is core or simpy, not {kernel!r}")
+        raise InputError(f"kernel must be core or simpy, not {kernel!r}")
     if hasattr(tisim._core, "VERIFIES"):
         return kernel or "core", []
     if kernel == "core":
@@ -398,7 +398,7 @@ def _simulate(
     hosts = placements.host_indices(settings.platform)
     if gpus is not None:
         if lives(placements)[1]:
-            raise InputError("ranks that launch a graph are not killed")
+            raise InputError("ranks that launch a graph cannot be killed")
         gpus.start(driver, hosts, logs=capture is not None and capture.wants_lanes)
         driver.gpus = gpus
     job = driver.add_job(readable(trace, settings), hosts, *lives(placements))
@@ -432,9 +432,9 @@ def _unsteady(
 ) -> str | None:
     """Return a reason, known in advance, to simulate every iteration; None if there is none."""
     if capture is not None:
-        return "everything that happens is logged"
+        return "all events are logged"
     if trace.noise[0] != 0:
-        return "the volumes of computations have noise"
+        return "computation volumes have noise"
     if lives(placements)[1]:
         return "ranks are killed"
     return settings.unsteady
@@ -484,8 +484,8 @@ def _mapped(rule: str, deployment: Deployment | None, platform: Platform, ranks:
 
     if not is_rule(rule):
         raise InputError(
-            f"--mapping is block, cyclic or random:SEED, not {rule!r}; a file of hosts goes with "
-            "--hosts, a deployment with --deployment"
+            f"--mapping must be block, cyclic or random:SEED, not {rule!r}; use --hosts for a host "
+            "file, --deployment for a deployment"
         )
     found = Mapping.parse(rule, deployment)
     if found.is_random:

@@ -106,10 +106,10 @@ class Settings:
     def unsteady(self) -> str | None:
         """Reason why equal iterations of a program may take different times; None if none."""
         if self.routes.events:
-            return "the platform has profiles of what changes or fails"
+            return "the platform has profiles"
         protocol = self.protocol
         if protocol.jitter_start or protocol.jitter_barrier or protocol.jitter_size:
-            return "starts, barriers or sizes have a jitter"
+            return "starts, barriers or sizes have jitter"
         if self.network.ordering != "fair":
             return f"network/ordering is {self.network.ordering}"
         if any(burst > 0 for burst in self.routes.floats("link_burst")):
@@ -267,7 +267,7 @@ def _check_collectives(config: Config, registry: Registry) -> None:
     selector = str(config["smpi/coll-selector"])
     if selector not in SELECTORS:
         raise InputError(
-            f"option smpi/coll-selector: it is one of {', '.join(SELECTORS)}, not {selector!r}"
+            f"option smpi/coll-selector: must be one of {', '.join(SELECTORS)}, not {selector!r}"
         )
     for operation in ALGORITHMS:
         name = str(config[f"smpi/{operation}"])
@@ -297,7 +297,9 @@ def _read_speedups(path: str) -> dict[str, float]:
             factor = 0.0
         if factor <= 0:
             raise InputError(
-                'a line is "start:stop",factor with a factor above zero', file=path, line=number
+                'a line must be "start:stop",factor with a factor above zero',
+                file=path,
+                line=number,
             )
         speedups.setdefault(row[0].strip(), factor)
     return speedups

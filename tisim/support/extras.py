@@ -34,7 +34,7 @@ class MissingLibraries:
         if importer.startswith("tisim."):  # other importers get the usual error
             extra = "calibrate" if "calibrat" in importer else extra
             raise ModuleNotFoundError(
-                f"{name} is not installed, which this needs: pip install 'tisim[{extra}]'",
+                f"{name} is required but not installed: pip install 'tisim[{extra}]'",
                 name=name,
             )
 

@@ -213,7 +213,7 @@ def new_directory(path: _Path) -> Iterator[Path]:
     """
     target = Path(path)
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
-        raise InputError("is there already and not empty; name a new directory", file=path)
+        raise InputError("already exists and is not empty; choose a new directory", file=path)
     temporary = _beside(target)
     try:
         with _named_errors(path, temporary):
@@ -248,7 +248,7 @@ def locked(path: _Path) -> Iterator[None]:
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
                     raise InputError(
-                        "another process is writing it; wait for its end, or name another file",
+                        "another process is writing it; wait until it ends, or choose another file",
                         file=path,
                     ) from None
                 with contextlib.suppress(FileNotFoundError):
@@ -275,7 +275,9 @@ def check_own(path: _Path, mark: str) -> None:
     with _named_errors(path), file.open("rb") as content:
         if mark.encode() in content.read(4096):
             return
-    raise InputError("is there and was not written by this command; --force replaces it", file=path)
+    raise InputError(
+        "already exists and was not written by this command; --force overwrites it", file=path
+    )
 
 
 @contextlib.contextmanager
@@ -304,7 +306,7 @@ def _is_replaceable(path: _Path) -> bool:
     except FileNotFoundError:
         return True
     if stat.S_ISDIR(mode):
-        raise InputError("is a directory; name a file to write", file=path)
+        raise InputError("is a directory; give the name of a file to write", file=path)
     if not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     return stat.S_ISREG(mode)

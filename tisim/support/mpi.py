@@ -72,9 +72,9 @@ def find_library(compiler: str, what: str = "recorder") -> MpiLibrary:
     path = shutil.which(compiler)
     if path is None:
         raise InputError(
-            f"there is no {compiler}: the {what} is compiled by the compiler of the MPI library "
-            "that runs the program; install it (Debian: libopenmpi-dev or libmpich-dev), or name "
-            "it with --mpicc"
+            f"{compiler} was not found: the {what} is compiled by the compiler wrapper of the MPI "
+            "library that runs the program; install it (Debian: libopenmpi-dev or libmpich-dev), "
+            "or give it with --mpicc"
         )
     run = subprocess.run(
         [path, "-E", "-P", "-x", "c", "-"], input=_VERSIONS, capture_output=True, text=True
@@ -100,7 +100,7 @@ def compiled(source: SourceCode, library: MpiLibrary, directory: Path | None = N
         key.update(text.encode() + b"\0")
     kept = (directory or cache_directory()) / key.hexdigest()[:32] / source.product
     if not kept.is_file() and sys.stderr.isatty():
-        sys.stderr.write(f"tisim: compiles the {source.name} for {library.name}, once\n")
+        sys.stderr.write(f"tisim: compiling the {source.name} for {library.name} (once)\n")
     return compiled_once(kept, source.name, lambda scratch: _compile(source, library, scratch))
 
 
@@ -118,8 +118,8 @@ def compiled_once(kept: Path, name: str, build: Callable[[Path], None]) -> Path:
             (Path(scratch) / kept.name).replace(kept)
     except OSError as error:
         raise InputError(
-            f"the compiled {name} cannot be kept there: {error.strerror}; XDG_CACHE_HOME "
-            "names another place",
+            f"the compiled {name} cannot be stored there: {error.strerror}; set XDG_CACHE_HOME to "
+            "another directory",
             file=kept.parent,
         ) from None
     return kept
@@ -179,8 +179,8 @@ def launching_command(command: Sequence[str], ranks: int, program: Sequence[str]
     words = [*command] or ["mpirun"]
     if shutil.which(words[0]) is None:
         raise InputError(
-            f"there is no command {words[0]}; behind -- stands what starts the ranks, such as "
-            "mpirun with its options"
+            f"no such command: {words[0]}; after --, give the command that starts the ranks, such "
+            "as mpirun with its options"
         )
     is_launcher = Path(words[0]).name.partition(".")[0] in _LAUNCHERS
     if is_launcher and not any(word in _RANKS for word in words):

@@ -31,7 +31,7 @@ def open_input(path: _Path) -> BufferedReader:
     mode = os.fstat(file.fileno()).st_mode
     if stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and not _ends(file, path)):
         file.close()
-        raise InputError("is a device, which has no end; name a file or a pipe", file=path)
+        raise InputError("is an endless device; give a file or a pipe", file=path)
     return file
 
 
@@ -93,7 +93,7 @@ def read_input(path: _Path, what: str = "this file", *, any_length: bool = False
         raise InputError(f"cannot read {what}: {reason}", file=path) from None
     if len(content) > longest:
         raise InputError(
-            f"cannot read {what}: it has more than {LONGEST >> 30} GiB, which no such file has",
+            f"cannot read {what}: it is larger than {LONGEST >> 30} GiB",
             file=path,
         )
     return content

@@ -54,8 +54,8 @@ class Archive:
         if self._inner in self.members:
             return [self._inner]
         if not self.members:
-            what = f"has nothing named {self._inner} in it" if self._inner else "has no file in it"
-            offer = "; it has " + self._offer(self._seen) if self._seen else ""
+            what = f"contains nothing named {self._inner}" if self._inner else "contains no files"
+            offer = "; it contains " + self._offer(self._seen) if self._seen else ""
             raise InputError(what + offer, file=self.path)
         directory = self._inner
         while True:
@@ -65,7 +65,8 @@ class Archive:
             below = self._directories_below(directory)
             if len(below) > 1:
                 raise InputError(
-                    "holds several traces; name one of them: " + self._offer(below), file=self.path
+                    "contains several traces; choose one of them: " + self._offer(below),
+                    file=self.path,
                 )
             directory = below.pop()
 
@@ -97,7 +98,7 @@ class Archive:
             # tarfile passes on conversion errors that its extension headers cause.
             except (tarfile.TarError, ValueError, ArithmeticError, LookupError) as error:
                 raise InputError(
-                    f"is damaged or not whole ({error}); get it again", file=self.path
+                    f"is damaged or incomplete ({error}); download it again", file=self.path
                 ) from None
 
     def _take(

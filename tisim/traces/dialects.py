@@ -17,5 +17,5 @@ def dialect_number(name: str) -> _core.Dialect:
     """Return the core's number of a dialect. Raises InputError for an unknown name."""
     if name not in DIALECTS:
         known = ", ".join(DIALECTS)
-        raise InputError(f"there is no dialect '{name}' of traces; there are {known}")
+        raise InputError(f"unknown dialect '{name}' of traces; known are {known}")
     return DIALECTS[name]

@@ -119,7 +119,7 @@ class Extrapolated:
             sizes = tuple(int(size) for size in found["sizes"])
             approximate = {str(key): str(how) for key, how in found["approximate"].items()}
             if not sizes or not all(fitted.left_out and fitted.volume > 0 for fitted in volumes):
-                raise ValueError("a volume is of no size")
+                raise ValueError("a volume has no size")
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InputError(
                 f"its section {SECTION} is damaged ({error}); extrapolate it again", file=file

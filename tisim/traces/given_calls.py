@@ -31,7 +31,7 @@ def given_calls(path: Path) -> Iterator[tuple[int, str]]:
     trace = Trace.open(path)
     if ATTRIBUTE not in trace.attributes:
         raise InputError(
-            "has no arguments of calls; record the program with --arguments all", file=str(path)
+            "contains no call arguments; record the program with --arguments all", file=str(path)
         )
     before = sorted((name for name in trace.attributes if name.startswith(BEFORE)), key=_place)
     for rank, attributes, words in lines_with(trace, path, ATTRIBUTE, *before):

@@ -51,5 +51,5 @@ def add_graph(trace: str | Path, text: str) -> None:
     from tisim.traces.packed_program import with_section
 
     if packed_graph(trace) is not None:
-        raise InputError("has a graph already; pack its text with another one", file=trace)
+        raise InputError("already contains a graph; pack its text with another one", file=trace)
     write_file(trace, with_section(trace, _SECTION, text.encode()))

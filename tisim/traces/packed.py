@@ -64,7 +64,9 @@ def pack(
         there is no such precision, or when a packed trace cannot be converted as requested.
     """
     if volumes not in PRECISIONS:
-        raise InputError(f"volumes cannot be kept as {volumes!r}; choose {', '.join(PRECISIONS)}")
+        raise InputError(
+            f"unknown precision of volumes {volumes!r}; choose {', '.join(PRECISIONS)}"
+        )
     number = dialect_number(dialect)
     if isinstance(source, Trace):
         if dialect == "auto":
@@ -130,9 +132,9 @@ def unpack(
     """
     path = Path(packed)
     if path.is_dir():
-        raise InputError("is a directory; name a packed trace (.tit)", file=path)
+        raise InputError("is a directory; give a packed trace (.tit)", file=path)
     if not path.is_file():
-        raise InputError("there is no such file", file=path)
+        raise InputError("no such file", file=path)
     with new_directory(directory) as unfinished:
         _core.unpack(Part(str(path), str(path)).for_core(), os.fsencode(unfinished), progress)
 

@@ -113,7 +113,7 @@ class RankRequests(Generic[R]):
 
     def _numbered(self, number: int) -> R | None:
         if number not in self._numbers:
-            raise InputError(f"there is no request {number} here")
+            raise InputError(f"no request {number} here")
         named = self._numbers[number]
         return next((r for r in self.pending if named in (r, r.persistent)), None)
 

@@ -75,7 +75,7 @@ def find_source(
     if len(paths) == 1:
         return _Finder(spool).single(paths[0])
     if not paths:
-        raise InputError("no trace file is named; name a directory or files")
+        raise InputError("no trace given; give a directory or files")
     return _Finder(spool).several(paths)
 
 
@@ -135,7 +135,9 @@ class _Finder:
         name = str(path)
         with reading(name):
             if path.is_dir():
-                raise InputError("is a directory; among several traces name files", file=path)
+                raise InputError(
+                    "is a directory; give files when there are several traces", file=path
+                )
             with open_input(path) as file:
                 # A source that cannot be read twice, such as a pipe, is copied to a temporary file.
                 regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
@@ -146,8 +148,8 @@ class _Finder:
                 offset, length = self._spool.append(unpacked(file, kind), far)
         if is_archive(self._spool.head(offset, length)):
             raise InputError(
-                "is an archive, which holds a whole trace; name it alone, without other files and "
-                "not by its directory",
+                "is an archive, which contains a whole trace; give it alone, without other files "
+                "and not by its directory",
                 file=path,
             )
         return Part(name, None, self._spool.number, offset, length, without_suffix(name, kind))
@@ -220,7 +222,7 @@ class _Finder:
             outer = outer.parent
         if outer.is_file() and is_archive(_head(outer)):
             return self._archive(outer, "/".join(inner))
-        raise InputError("there is no such file or directory", file=path)
+        raise InputError("no such file or directory", file=path)
 
 
 def _is_plain(name: str) -> bool:
@@ -259,11 +261,11 @@ def natural_key(name: str) -> str:
 
 def _nothing_in(directories: list[str]) -> str:
     if not directories:
-        return "has no file in it"
+        return "contains no files"
     directories.sort(key=natural_key)
     shown = ", ".join(directories[:_MOST_SHOWN])
     more = ", ..." if len(directories) > _MOST_SHOWN else ""
-    return f"has no file in it, only directories; name one of them: {shown}{more}"
+    return f"contains no files, only directories; choose one of them: {shown}{more}"
 
 
 def _index_text(part: Part) -> bytes | None:
@@ -300,7 +302,8 @@ def _refuse_repeated(entries: Sequence[tuple[int, str]], index: str) -> None:
     for number, entry in entries:
         if first.setdefault(entry, number) != number:
             raise InputError(
-                f"lists the file '{entry}' again, after line {first[entry]}; a file is listed once",
+                f"lists the file '{entry}' again, after line {first[entry]}; a file must be listed "
+                "only once",
                 file=index,
                 line=number,
             )

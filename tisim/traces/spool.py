@@ -71,8 +71,8 @@ def _unpacked_zstd(stream: IO[bytes]) -> IO[bytes]:
         zstandard = importlib.import_module("zstandard")
     except ImportError:
         raise InputError(
-            "is compressed with zstd, for which tisim needs one more package: "
-            'pip install "tisim[zstd]", or unpack it first',
+            'is compressed with zstd, which needs another package: pip install "tisim[zstd]", or '
+            "unpack it first",
             file=stream.name,
         ) from None
     opened: IO[bytes] = zstandard.open(stream, "rb")
@@ -93,7 +93,9 @@ def reading(name: str) -> Iterator[None]:
     except InputError:
         raise
     except (EOFError, zlib.error, _xz_error()) as error:
-        raise InputError(f"is damaged or not whole ({error}); get it again", file=name) from None
+        raise InputError(
+            f"is damaged or incomplete ({error}); download it again", file=name
+        ) from None
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(f"cannot be read: {reason}", file=name) from None
@@ -101,7 +103,9 @@ def reading(name: str) -> Iterator[None]:
         # zstandard's own error, which can be named only if that package is installed.
         if type(error).__module__.partition(".")[0] != "zstandard":
             raise
-        raise InputError(f"is damaged or not whole ({error}); get it again", file=name) from None
+        raise InputError(
+            f"is damaged or incomplete ({error}); download it again", file=name
+        ) from None
 
 
 class Spool:
@@ -150,8 +154,8 @@ class Spool:
                 self.report(how_far())
             if self._size + len(chunk) > self._limit:
                 raise InputError(
-                    f"the trace unpacks to more than {format_bytes(self._limit)}, the limit; "
-                    "'tisim --unpack-limit SIZE ...' sets another one"
+                    f"the trace unpacks to more than {format_bytes(self._limit)}, the limit; raise "
+                    "it with 'tisim --unpack-limit SIZE ...'"
                 )
             rest = memoryview(chunk)
             try:

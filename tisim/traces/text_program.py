@@ -219,7 +219,7 @@ class TextTrace:
                     self._lines.setdefault(rank, []).append((number, "".join(words[1:])))
         self.ranks = len(self._lines)
         if sorted(self._lines) != list(range(self.ranks)):
-            raise InputError("lacks the lines of a rank below its highest one", file=self.name)
+            raise InputError("lacks the lines of a rank below the highest one", file=self.name)
         if dialect == "auto":
             dialect = "legacy" if _is_legacy([lines for _, lines in files]) else "modern"
         self._tagged = dialect == "modern"
@@ -233,7 +233,7 @@ class TextTrace:
             raise InputError(error.message, file=file, line=line) from None
         except (ValueError, IndexError, StopIteration):
             raise InputError(
-                "these arguments do not fit the action", file=file, line=line
+                "these arguments do not match the action", file=file, line=line
             ) from None
 
     def place(self, rank: int, line: int) -> tuple[str, int]:
@@ -266,11 +266,11 @@ class TextTrace:
                 action.numbers = numbers = _numbers(value)
                 twice = next((n for n in numbers if numbers.count(n) > 1), None)
                 if twice is not None:
-                    raise InputError(f"request {twice} stands twice in requests=")
+                    raise InputError(f"request {twice} occurs twice in requests=")
             elif key == "completed" and name in ("waitany", "waitsome"):
                 completed = _numbers(value)
             else:
-                raise InputError(f"{name} takes no {key}= on the SimPy kernel")
+                raise InputError(f"{name} does not support {key}= on the SimPy kernel")
         action.numbers = action.numbers if request is None else request
         if completed is not None:
             action.name, action.numbers = f"{name}_recorded", completed
@@ -298,8 +298,8 @@ class TextTrace:
             action.words = tuple(arguments)
         else:
             raise InputError(
-                f"the SimPy kernel has no action {words[0]!r}; calls on files and windows, and "
-                "actions of your own, need --kernel core"
+                f"the SimPy kernel does not support the action {words[0]!r}; calls on files and "
+                "windows, and custom actions, need --kernel core"
             )
         return action
 
@@ -379,7 +379,7 @@ def _numbers(listed: str) -> tuple[int, ...]:
 
 def _width(number: int) -> int:
     if not -1 <= number <= 59:
-        raise InputError(f"there is no type {number}; types are 0 to 59, and -1")
+        raise InputError(f"no type {number}; types are 0 to 59, and -1")
     return _WIDTHS[number]
 
 
@@ -391,7 +391,7 @@ def _text(part: Part) -> str:
         data = os.pread(part.descriptor, size, part.offset)
     if b"\0" in data:
         raise InputError(
-            "is not text; the SimPy kernel reads no packed traces: `tisim unpack` them first",
+            "is not text; the SimPy kernel does not read packed traces: run 'tisim unpack' first",
             file=part.name,
         )
     return data.decode(errors="replace")

@@ -212,11 +212,11 @@ class Trace:
         >>> trace = Trace.open("traces/ring").with_noise(0.1, seed=3)  # doctest: +SKIP
         """
         if isinstance(compute, bool) or not isinstance(compute, int | float):
-            raise InputError(f"compute noise is a coefficient of variation, not {compute!r}")
+            raise InputError(f"compute noise must be a coefficient of variation, not {compute!r}")
         if not 0 <= compute < float("inf"):
-            raise InputError(f"compute noise must not be negative, {compute!r} is")
+            raise InputError(f"compute noise must not be negative, not {compute!r}")
         if not 0 <= seed < _SEEDS:
-            raise InputError(f"a seed is a whole number from 0 to 2**64 - 1, not {seed!r}")
+            raise InputError(f"a seed must be a whole number from 0 to 2**64 - 1, not {seed!r}")
         return type(self)(self._core, self._name, self._opening, (float(compute), int(seed)))
 
     def core_with(
@@ -262,8 +262,8 @@ class Trace:
         """
         if sources_are_matched and not self._core.has_matched_sources:
             raise InputError(
-                "does not say whom its receives from MPI_ANY_SOURCE matched; leave "
-                "tisim/sources at any, or record the program with tisim record",
+                "lacks the matched senders of receives from MPI_ANY_SOURCE; leave tisim/sources at "
+                "any, or record the program with tisim record",
                 file=self._name,
             )
         factors = tuple(sorted((speedups or {}).items()))
@@ -322,7 +322,7 @@ class Trace:
         3 {'call_site': 'main (ring.c:12)', 'matched': 3}
         """
         if not 0 <= rank < self.ranks:
-            raise InputError(f"has no rank {rank}; its {self.ranks} ranks begin with 0")
+            raise InputError(f"has no rank {rank}; its {self.ranks} ranks start at 0")
         kinds = self._core.attributes
         if not kinds:
             return

@@ -144,7 +144,7 @@ class DrawnTraceWriter(_PackedFile):
 
     def __init__(self, ranks: int, *, seed: int = 0) -> None:
         if not 0 <= seed < 2**64:
-            raise InputError(f"a seed is a whole number from 0 to 2**64 - 1, not {seed!r}")
+            raise InputError(f"a seed must be a whole number from 0 to 2**64 - 1, not {seed!r}")
         super().__init__(_core.PackedWriter(ranks))
         self._writer.draw_volumes(seed)
 

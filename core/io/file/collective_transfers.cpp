@@ -23,7 +23,7 @@ bool CollectiveTransfers::enter(Rank& rank, std::int32_t index, const Part& part
     transfer.bytes.resize(static_cast<std::size_t>(communicator.size));
   }
   if (transfer.writes != part.writes) {
-    runtime_.jobs.fail(rank, "some ranks read in this collective call, and others write");
+    runtime_.jobs.fail(rank, "some ranks read in this collective call, but others write");
   }
   ++transfer.entered;
   transfer.offsets[place] = part.offset;
@@ -44,8 +44,8 @@ void CollectiveTransfers::add_pieces(const Rank& rank, CollectiveTransfer& trans
         if (++transfer.count > kMostPieces) {
           runtime_.jobs.fail(rank, "this collective call has more than " +
                                        std::to_string(kMostPieces) +
-                                       " pieces of the file, which are too many for two-phase I/O; "
-                                       "tisim/collective-io:independent does without");
+                                       " pieces of the file, too many for two-phase I/O; "
+                                       "use tisim/collective-io:independent");
         }
         pieces.emplace_back(offset, bytes);
       });
@@ -56,9 +56,10 @@ bool CollectiveTransfers::next_stage(Rank& rank, std::int32_t index) {
   CollectiveTransfer& transfer = open_.at(member.key);
   if (rank.stage == Stage::parts) {
     if (transfer.entered < mpi_.communicators[transfer.comm].size) {
-      runtime_.jobs.fail(rank,
-                         "this rank goes on before all have said what they want of the file: an "
-                         "algorithm of allgather or allreduce leaves out messages");
+      runtime_.jobs.fail(
+          rank,
+          "this rank continues before all ranks have stated their parts of the file: an "
+          "allgather or allreduce algorithm omits messages");
     }
     rank.stage = Stage::transfer;
     return mpi_.collectives.ask_schedule(rank, index, transfer.comm, member.number);

@@ -92,7 +92,7 @@ bool Files::open(Rank& rank, std::int32_t index) {
     const bool is_new = has_flag(call, 'c') && size == kUnknownSize;
     file = add_file(disk, name, is_new ? 0 : size);
   } else if (has_flag(call, 'c') && has_flag(call, 'x')) {
-    fail(rank, "creates " + table_.name(file) + ", which exists; without the flag x it is opened");
+    fail(rank, "creates " + table_.name(file) + ", which exists; omit the flag x to open it");
   }
   if (has_flag(call, 't')) table_.truncate(file);
   ++table_[file].handles;
@@ -148,11 +148,11 @@ void Files::seek(Rank& rank, std::int32_t index) {
   if (from == SeekFrom::end && is_known && opened.view) base = opened.view->position_before(base);
   if (from == SeekFrom::end && !is_known) {
     fail(rank, "lseek from the end of " + table_.name(opened.file) +
-                   ", whose length is not known; its open says it by size=BYTES");
+                   ", whose length is unknown; give it in the open with size=BYTES");
   }
   if (__builtin_add_overflow(base, distance, &position) || position < 0) {
     fail(rank, "lseek by " + std::to_string(distance) + " from " + std::to_string(base) +
-                   " does not end in a file");
+                   " does not end within a file");
   }
   ++sums_of(index).calls;
 }
@@ -356,7 +356,7 @@ Files::Range Files::range_of(const Rank& rank, const OpenFile& opened, std::int6
   const std::int64_t end = opened.view->end(position, bytes);
   if (end == FileView::kBeyond) {
     fail(rank, "the view has the bytes at position " + std::to_string(position) +
-                   " where no offset of 64 bits reaches");
+                   " beyond the range of 64-bit offsets");
   }
   return {position, opened.view->place(position), bytes, end};
 }

@@ -262,7 +262,7 @@ using File = std::unique_ptr<std::FILE, CloseFile>;
 }
 
 [[noreturn]] void damaged_timeline() {
-  throw std::runtime_error("is not a timeline of Perfetto, or damaged");
+  throw std::runtime_error("is not a Perfetto timeline, or is damaged");
 }
 
 // Iterates over the fields of a message.

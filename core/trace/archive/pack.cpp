@@ -192,7 +192,7 @@ std::string with_precision(const PackedFile& file, const tit::Precision& precisi
     if (file.calls_of(rank) > kMostCallsOfRank) {
       throw TraceError(file.file().name, 0,
                        "has more calls of rank " + std::to_string(rank) +
-                           " than can be packed anew (" + std::to_string(kMostCallsOfRank) +
+                           " than can be packed again (" + std::to_string(kMostCallsOfRank) +
                            "); keep its volumes as they are");
     }
     const tit::RankPart part = copy_of(file, rank, shapes, attributes);
@@ -218,7 +218,7 @@ std::string rewritten(const PackedFile& file, const tit::Precision& precision,
   const std::string& kept = file.tables().layout.precision;
   if (!kept.empty()) {
     throw TraceError(file.file().name, 0,
-                     "keeps volumes as " + kept + " already; pack the trace that has them exactly");
+                     "already stores volumes as " + kept + "; pack a trace with exact volumes");
   }
   try {
     return with_precision(file, precision, progress);
@@ -232,7 +232,7 @@ void pack_again(const PackInput& input, const std::string& output, const Progres
   const std::string& name = input.files.front().name;
   const PackedFile file(input.files.front());
   if (input.dialect != Dialect::automatic && input.dialect != file.dialect()) {
-    throw TraceError(name, 0, "is packed in the other dialect; unpack it to change that");
+    throw TraceError(name, 0, "is packed in the other dialect; unpack it to change the dialect");
   }
   write_at(*create_file(output), rewritten(file, input.precision, progress), 0, output);
 }

@@ -69,7 +69,7 @@ RecordedPart read_recorded_part(const std::string& path) {
 std::vector<std::uint32_t> write_recorded_trace(const std::vector<std::string>& paths,
                                                 const std::vector<std::string>& first_lines,
                                                 const std::string& output) {
-  if (paths.empty()) throw TraceError(output, 0, "has no parts to be written from");
+  if (paths.empty()) throw TraceError(output, 0, "has no parts to write");
   std::vector<std::uint32_t> incomplete;
   std::string bytes;
   try {

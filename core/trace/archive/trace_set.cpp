@@ -110,7 +110,7 @@ std::int32_t MatchedSourcesReader::source_of(std::uint32_t line) {
   for (const PackedAttribute& value : walk_.values()) {
     if (value.attribute != attribute_) continue;
     if (value.value < 0 || value.value >= file_.ranks()) {
-      file_.damaged("a receive matched what is not a rank");
+      file_.damaged("a receive matched an invalid rank");
     }
     return static_cast<std::int32_t>(value.value);
   }
@@ -159,7 +159,7 @@ std::shared_ptr<const TraceSet> TraceSet::open(std::vector<TraceFile> files,
                                                const std::string& name, Dialect dialect,
                                                const TraceOptions& options,
                                                const Progress& progress) {
-  if (files.empty()) throw TraceError(name, 0, "has no trace file in it");
+  if (files.empty()) throw TraceError(name, 0, "contains no trace file");
   std::shared_ptr<Files> sorted;
   if (files.size() == 1 && PackedFile::recognises(files.front())) {
     sorted = std::make_shared<Files>(std::make_unique<const PackedFile>(std::move(files.front())));

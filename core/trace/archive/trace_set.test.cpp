@@ -29,7 +29,7 @@ TEST("trace set: files in any order") {
 }
 
 TEST("trace set: which ranks there must be") {
-  CHECK_THROWS(TraceSet::open({}, "set"), TraceError, "set: has no trace file in it");
+  CHECK_THROWS(TraceSet::open({}, "set"), TraceError, "set: contains no trace file");
   CHECK_THROWS(TraceSet::open(files_of({"0 init\n", "2 init\n"}), "set"), TraceError,
                "set: rank 1 of 0 to 2 has no file");
   CHECK_THROWS(TraceSet::open(files_of({"5 init\n", "9 init\n"}), "set"), TraceError,
@@ -38,9 +38,9 @@ TEST("trace set: which ranks there must be") {
   CHECK_THROWS(TraceSet::open(files_of({"0 init\n", "0 init\n"}), "set"), TraceError,
                "rank-1: is of rank 0, and so is rank-0");
   CHECK_THROWS(TraceSet::open(files_of({"0 init\n", "# nothing\n"}), "set"), TraceError,
-               "rank-1: has no action in it");
+               "rank-1: contains no action");
   CHECK_THROWS(TraceSet::open(files_of({"0 init\n", "hello\n"}), "set"), TraceError,
-               "rank-1:1: a line starts with the number of its rank, not with 'hello'");
+               "rank-1:1: a line must start with the number of its rank, not with 'hello'");
   CHECK_THROWS(TraceSet::open(files_of({"0 init\n", std::string("\x7f"
                                                                 "ELF\0\1",
                                                                 6)}),
@@ -59,16 +59,15 @@ TEST("trace set: a recording that was cut off") {
 TEST("trace set: what is wrong with a line of a file of several ranks is said with its number") {
   const auto set = TraceSet::open({file_of("0 init\n1 init\n0 barrier\n1 sen\n0 x", "all")}, "all");
   CallTable calls;
-  CHECK_THROWS(read_all(*set, 1, calls), TraceError, "all:4: there is no action 'sen', but send");
-  CHECK_THROWS(read_all(*set, 0, calls), TraceError,
-               "all:5: there is no action 'x'; the file ends");
+  CHECK_THROWS(read_all(*set, 1, calls), TraceError, "all:4: unknown action 'sen', but send");
+  CHECK_THROWS(read_all(*set, 0, calls), TraceError, "all:5: unknown action 'x'; the file ends");
   CHECK_THROWS(TraceSet::open({file_of("0 init\n2 init\n", "all")}, "all"), TraceError,
                "all: rank 1 of 0 to 2 has no line");
   CHECK_THROWS(TraceSet::open({file_of("0 init\n999999999 init\n", "all")}, "all"), TraceError,
                "all:2: is of rank 999999999, but");
   CHECK_THROWS(TraceSet::open({file_of("1 init\n", "all")}, "all"), TraceError,
                "all: rank 0 of 0 to 1 has no line");
-  CHECK_THROWS(TraceSet::open({file_of("", "all")}, "all"), TraceError, "all: has no action");
+  CHECK_THROWS(TraceSet::open({file_of("", "all")}, "all"), TraceError, "all: contains no action");
 }
 
 TEST("trace set: a byte that marks lines inside is rubbish outside") {
@@ -227,9 +226,9 @@ TEST("pack: lines of one file of several ranks keep their numbers") {
   const auto set = open_packed(test::packed({merged}, scratch));
   CallTable calls;
   CHECK_THROWS(test::read_all(*set, 0, calls), TraceError,
-               "packed.tit/rank-0:2: there is no action 'a'");
+               "packed.tit/rank-0:2: unknown action 'a'");
   CHECK_THROWS(test::read_all(*set, 1, calls), TraceError,
-               "packed.tit/rank-0:10: there is no action 'x'");
+               "packed.tit/rank-0:10: unknown action 'x'");
 }
 
 TEST("pack: thousands of different lines, more than there are slots") {
@@ -296,7 +295,7 @@ TEST("pack: files outside the directory are refused") {
     input.names = {name};
     pack(input, scratch.file("packed.tit"));
     CHECK(error_of(test::content_of(scratch.file("packed.tit")), scratch)
-              .find("leads out of the directory") != std::string::npos);
+              .find("leads outside the directory") != std::string::npos);
   }
 }
 

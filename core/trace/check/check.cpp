@@ -102,15 +102,16 @@ class Pass {
           ranks.size() > 1 ? "; so have " + std::to_string(ranks.size() - 1) + " more ranks" : "";
       findings_.add({Severity::warning, ranks.front(), set_.file(ranks.front()), 0, what + others});
     };
-    say(lost_types_, "has messages of type -1, whose size the tracer lost; they count as empty");
+    say(lost_types_,
+        "has messages of type -1, whose size the tracer lost; they are counted as empty");
     if (is_cut_) {
       findings_.add({Severity::warning, 0, set_.file(0), 0,
-                     "was cut off: the program did not end when it was recorded. Messages and "
-                     "collectives without a counterpart, requests that are still pending and "
-                     "deadlocks are not looked for; a replay ends where the first rank waits for "
-                     "what was not recorded"});
+                     "is incomplete: the program did not finish when it was recorded. Messages and "
+                     "collectives without a counterpart, pending requests and "
+                     "deadlocks are not checked; a replay ends where the first rank waits for "
+                     "an unrecorded call"});
     }
-    say(mistaken_nulls_, "has receives from -333, which is taken for MPI_ANY_SOURCE");
+    say(mistaken_nulls_, "has receives from -333, interpreted as MPI_ANY_SOURCE");
   }
 
   const TraceSet& set_;

@@ -132,8 +132,8 @@ std::optional<std::string> own_contradiction(const RankWalk& walk, const Collect
       return std::nullopt;
   }
   if (call.send_bytes() == expected) return std::nullopt;
-  return "sends " + std::to_string(call.send_bytes()) + " bytes and expects " +
-         std::to_string(expected) + " from a rank that does the same";
+  return "sends " + std::to_string(call.send_bytes()) + " bytes but expects " +
+         std::to_string(expected) + " from a rank that makes the same call";
 }
 
 std::string describe_difference(const CollectiveSignature& mine, const CollectiveSignature& other,
@@ -146,7 +146,7 @@ std::string describe_difference(const CollectiveSignature& mine, const Collectiv
            std::to_string(other.root) + " where " + whose + " calls it";
   }
   if (mine.operation == Operation::reducescatter || mine.operation == Operation::allgatherv) {
-    return name_of(mine) + " has other counts than where " + whose + " calls it";
+    return name_of(mine) + " has counts different from those where " + whose + " calls it";
   }
   return name_of(mine) + " is of " + std::to_string(mine.bytes) + " bytes, and of " +
          std::to_string(other.bytes) + " where " + whose + " calls it";
@@ -506,7 +506,8 @@ void CollectiveOrder::report_transfers(std::uint32_t group, std::uint64_t number
     }
   }
   findings.add({Severity::error, communicators_->world_rank(group, 0), calls.front().file,
-                calls.front().line, "some rank does not expect what it is sent in this call"});
+                calls.front().line,
+                "some rank expects sizes other than those sent to it in this call"});
 }
 
 }  // namespace tisim

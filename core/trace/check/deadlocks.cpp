@@ -102,7 +102,7 @@ class Waiters {
   }
 
   Finding finding_of(const std::vector<std::int32_t>& circle, std::size_t others) const {
-    std::string text = "deadlock, whatever the order of events: ";
+    std::string text = "deadlock in any order of events: ";
     bool messages_only = true;
     for (std::size_t i = 0; i < circle.size(); ++i) {
       const std::int32_t rank = circle[i];
@@ -119,7 +119,7 @@ class Waiters {
       text += ", " + std::to_string(circle.size()) + " ranks in all";
     }
     text += messages_only ? "; let one of them send before it receives, or use sendrecv or irecv"
-                          : "; bring these calls into the same order on all ranks";
+                          : "; make these calls in the same order on all ranks";
     if (others > 0) {
       text += "; " + std::to_string(others) +
               (others == 1 ? " more rank waits" : " more ranks wait") + " for them";

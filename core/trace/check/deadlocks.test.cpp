@@ -110,7 +110,7 @@ TEST("program end: what comes after finalize, and a finalize that is missing") {
   auto findings = findings_of({"init; finalize; send 1 0 8", "init; recv 0 0 8; finalize"});
   CHECK(findings.size() == 1 && findings.front().severity == Severity::error);
   CHECK(findings.front().line == 3);
-  CHECK(findings.front().message.find("send comes after the finalize in line 2") == 0);
+  CHECK(findings.front().message.find("send comes after the finalize on line 2") == 0);
   findings = findings_of({"init; finalize; compute 5", "init; compute 5; finalize"});
   CHECK(findings.size() == 1 && findings.front().severity == Severity::warning);
   findings = findings_of({"init; compute 5", "init; compute 5; finalize"});
@@ -249,7 +249,8 @@ TEST("numbered requests: cancelled and freed ones") {
              "request 0 is not active"));
   CHECK(says(problems({"ibarrier request=0;cancel request=0;wait request=0", "ibarrier;waitall"}),
              "request 0 is of a collective"));
-  CHECK(says(problems({"request_free 1 0 5", "compute 1"}), "frees a request that is not there"));
+  CHECK(
+      says(problems({"request_free 1 0 5", "compute 1"}), "frees a request that does not exist:"));
 }
 
 }  // namespace tisim

@@ -72,8 +72,8 @@ void WrittenRanges::report(const TraceSet& set, Findings& findings) const {
          "writes bytes " + std::to_string(second.begin) + " to " +
              std::to_string(std::min(first.end, second.end) - 1) + " of '" +
              names_[static_cast<std::size_t>(interval.file)] + "', which rank " +
-             std::to_string(first.rank) + " writes too (line " + std::to_string(first.line) +
-             "), and nothing that all ranks wait for stands between: whose data remain depends on "
+             std::to_string(first.rank) + " also writes (line " + std::to_string(first.line) +
+             "), without synchronisation of all ranks in between: the final content depends on "
              "time"});
   }
 }

@@ -39,12 +39,12 @@ void Balance::report(const TraceSet& set, Findings& findings) const {
     findings.add({Severity::note, rank, set.file(rank), largest.line,
                   "imbalance: rank " + std::to_string(rank) + " " + does + " " +
                       rounded(largest.total) + " " + unit + ", " + rounded(largest.total / mean) +
-                      " times the mean of the ranks, most of it at "
+                      " times the mean over ranks, most of it at "
                       "once here" +
                       advice});
   };
   note(&Share::compute, kNotableCompute, "computes", "flops",
-       "; spread the work, or the others wait");
+       "; spread the work, or the other ranks wait");
   note(&Share::sent, kNotableSent, "sends", "bytes",
        "; spread the messages, or its link is the bottleneck");
 }

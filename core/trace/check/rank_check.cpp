@@ -21,9 +21,9 @@ void ProgramEnd::take(const RankWalk& walk, Findings& findings) {
   const std::string name(name_of(op.kind, walk.operation()));
   findings.add({is_local ? Severity::warning : Severity::error, rank_, walk.reader().file(),
                 op.line,
-                name + " comes after the finalize in line " + std::to_string(finalize_line_) +
+                name + " comes after the finalize on line " + std::to_string(finalize_line_) +
                     (is_local ? "; are these two traces in one file?"
-                              : ", when no rank communicates any more; move finalize behind it, or "
+                              : ", after which no rank communicates; move finalize after it, or "
                                 "are these two traces in one file?")});
 }
 
@@ -32,10 +32,10 @@ void ProgramEnds::report(const TraceSet& set, Findings& findings) const {
   const ProgramEnd& first = open_.front();
   const std::size_t others = open_.size() - 1;
   findings.add({Severity::warning, first.rank(), set.file(first.rank()), first.last_line(),
-                "is the last action, and there is no finalize after the init, as there is on other "
-                "ranks: add it, or trace the program again if it was cut" +
+                "is the last action, without a finalize after the init, as on other "
+                "ranks: add it, or trace the program again if it was interrupted" +
                     (others == 0 ? std::string()
-                                 : "; so it is for " + std::to_string(others) +
+                                 : "; the same applies to " + std::to_string(others) +
                                        (others == 1 ? " more rank" : " more ranks"))});
 }
 
@@ -51,8 +51,9 @@ void Decisions::report(const TraceSet& set, Findings& findings) const {
             ? ", and so do those of one more rank"
             : ", and so do those of " + std::to_string(choosers.size() - 1) + " more ranks";
     findings.add({Severity::note, choosers.front(), set.file(choosers.front()), 0,
-                  "receives from any source decide which messages are left for other receives" +
-                      others + ": a replay takes those that came when the program was recorded"});
+                  "receives from any source determine the messages left for other receives" +
+                      others +
+                      ": a replay uses the messages matched when the program was recorded"});
   }
   if (calls_ == 0) return;
   const std::string ranks =
@@ -61,8 +62,8 @@ void Decisions::report(const TraceSet& set, Findings& findings) const {
       calls_ == 1 ? " call of " + ranks + " decides" : " calls of " + ranks + " decide";
   findings.add({Severity::note, rank_, set.file(rank_), line_,
                 std::to_string(calls_) + decide +
-                    " what the rank does next, by the requests that they complete: a replay "
-                    "completes those that were complete when the program was recorded"});
+                    " what the rank does next by the completed requests: a replay "
+                    "completes the requests that completed when the program was recorded"});
 }
 
 namespace {
@@ -165,27 +166,27 @@ void RankCheck::report(const RankRequests::Problem& problem) {
                  "waits for a request that is not pending: no isend or irecv before it has this "
                  "source, destination and tag");
     case Fault::none_pending:
-      return say(Severity::warning, "waits for a request, and none is pending");
+      return say(Severity::warning, "waits for a request, but none is pending");
     case Fault::none_to_free:
-      return say(Severity::warning,
-                 "frees a request that is not there: no isend, irecv or persistent request before "
-                 "it has this source, destination and tag");
+      return say(
+          Severity::warning,
+          "frees a request that does not exist: no isend, irecv or persistent request before "
+          "it has this source, destination and tag");
     case Fault::still_pending:
       return fail("is still pending" + since +
-                  "; wait for it or test it before its number is given to another");
+                  "; wait for it or test it before reusing its number");
     case Fault::unknown_number:
       return fail(
-          "does not exist; a number names a request from the line that gives it to the wait for "
+          "does not exist; a number is valid from the line that assigns it to the wait for "
           "it");
     case Fault::not_persistent:
-      return fail("is not persistent; a start needs the number that a send_init or recv_init gave");
+      return fail("is not persistent; a start needs the number of a send_init or recv_init");
     case Fault::still_active:
-      return fail("is still active" + since +
-                  "; wait for it or test it before it is started again");
+      return fail("is still active" + since + "; wait for it or test it before starting it again");
     case Fault::of_a_collective:
-      return fail("is of a collective; MPI allows only to wait for it or to test it");
+      return fail("is of a collective; MPI only allows waiting for it or testing it");
     case Fault::not_active:
-      return fail("is not active; start it before it is cancelled");
+      return fail("is not active; start it before cancelling it");
   }
 }
 

@@ -52,7 +52,7 @@ void ActionCounter::report(CheckReport& into) const {
       if (count.actions == 0) continue;
       const bool is_nop = kind == static_cast<std::size_t>(Kind::nop);
       const std::string name(
-          is_nop ? "init, finalize and the like"
+          is_nop ? "init, finalize and similar"
                  : name_of(static_cast<Kind>(kind), static_cast<Operation>(operation)));
       ActionCount& sum = by_name[name];
       sum.name = name;

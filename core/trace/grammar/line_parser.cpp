@@ -61,7 +61,7 @@ std::size_t LineParser::parse(std::string_view line, std::uint64_t number, bool 
   const std::int64_t rank = leading_rank(line, *file_, number);
   if (rank != rank_) {
     fail("this line is of rank " + std::to_string(rank) + ", the lines before it are of rank " +
-         std::to_string(rank_) + "; a file of several ranks must be the only one of its set");
+         std::to_string(rank_) + "; a file with several ranks must be the only file of its set");
   }
   if (words.size() < 2) fail("a line needs an action after its rank" + cut_hint());
   words.erase(words.begin());
@@ -93,10 +93,11 @@ std::size_t LineParser::parse_words(Op* out) {
   if (hand.completed.data() != nullptr && action->kind != Kind::waitany &&
       action->kind != Kind::waitsome) {
     fail(std::string(action->name) +
-         " takes no completed=: only waitany and waitsome choose among their requests");
+         " does not accept completed=: only waitany and waitsome choose among their requests");
   }
   if (hand.requests.data() != nullptr && action->form != Form::requests) {
-    fail(std::string(action->name) + " takes no requests=: it is about one request at most");
+    fail(std::string(action->name) +
+         " does not accept requests=: it applies to at most one request");
   }
   *out = Op{};
   out->kind = action->kind;
@@ -367,7 +368,7 @@ void LineParser::communicator_of_group(const Action& action, Op& op) {
   std::sort(members.begin(), members.end());
   const auto twice = std::adjacent_find(members.begin(), members.end());
   if (twice != members.end()) {
-    fail("rank " + std::to_string(static_cast<std::int64_t>(*twice)) + " is named twice");
+    fail("rank " + std::to_string(static_cast<std::int64_t>(*twice)) + " occurs twice");
   }
   if (!std::binary_search(members.begin(), members.end(), static_cast<double>(rank_))) {
     fail("the ranks of the new communicator do not include this one, rank " +
@@ -403,8 +404,9 @@ void LineParser::fail(std::string message) const {
 }
 
 std::string LineParser::cut_hint() const {
-  return at_hand().cut ? "; the file ends inside this line, it looks cut: copy or trace it again"
-                       : "";
+  return at_hand().cut
+             ? "; the file ends within this line and looks truncated: copy or trace it again"
+             : "";
 }
 
 void LineParser::need(const Action& action, std::size_t least, std::size_t most) {
@@ -435,13 +437,13 @@ void LineParser::unknown_action(std::string_view word) {
   const std::vector<std::string_view>& words = calls_->scratch().words;
   if (word == "unsupported" && words.size() == 3) {
     fail("the program called " + std::string(words[1]) + ' ' + std::string(words[2]) +
-         " times, which a trace cannot express; --ignore-unsupported goes on without these calls");
+         " times, which a trace cannot express; --ignore-unsupported skips these calls");
   }
-  std::string message = "there is no action " + quoted(word);
+  std::string message = "unknown action " + quoted(word);
   if (at_hand().cut) fail(message + cut_hint());
   const std::string near = grammar_->vocabulary->nearest(word);
   if (!near.empty()) message += ", but " + near;
-  fail(message + "; an action of your own has to be registered");
+  fail(message + "; a custom action must be registered");
 }
 
 std::int64_t LineParser::communicator_id(std::string_view word, bool may_be_world) {
@@ -449,7 +451,8 @@ std::int64_t LineParser::communicator_id(std::string_view word, bool may_be_worl
   if (id < 0 || id > std::numeric_limits<std::uint16_t>::max()) {
     fail("communicator " + quoted(word) + " is not between 0 and 65535");
   }
-  if (id == 0 && !may_be_world) fail("communicator 0 is the world; it is neither made nor freed");
+  if (id == 0 && !may_be_world)
+    fail("communicator 0 is the world, which cannot be created or freed");
   return id;
 }
 
@@ -482,7 +485,7 @@ std::int64_t LineParser::whole(std::string_view word, std::string_view what) {
 
 std::int64_t LineParser::count(std::string_view word, std::string_view what) {
   const std::int64_t value = whole(word, what);
-  if (value < 0) fail(std::string(what) + " " + quoted(word) + " is negative; it is 0 or more");
+  if (value < 0) fail(std::string(what) + " " + quoted(word) + " is negative; must be at least 0");
   return value;
 }
 
@@ -491,9 +494,9 @@ double LineParser::volume(std::string_view word, std::string_view what) {
   const NumberFault fault = read_real(word, value);
   if (fault != NumberFault::none || value < 0) {
     fail(std::string(what) + " " + quoted(word) +
-         (fault == NumberFault::too_large ? " is beyond what a number can be"
+         (fault == NumberFault::too_large ? " is too large"
           : fault != NumberFault::none    ? " is not a number"
-                                          : " is negative; it is 0 or more"));
+                                          : " is negative; must be at least 0"));
   }
   return value + 0.0;  // no negative zero
 }
@@ -503,8 +506,8 @@ std::int32_t LineParser::tag(std::string_view word, bool may_be_any) {
   if (value == kAnyTag && may_be_any) return kAnyTag;
   if (value < 0) {
     fail("tag " + quoted(word) +
-         (may_be_any ? " is neither 0 or more nor -444, any tag"
-                     : " is negative; a message's tag is 0 or more"));
+         (may_be_any ? " is neither at least 0 nor -444, any tag"
+                     : " is negative; the tag of a message must be at least 0"));
   }
   if (value > std::numeric_limits<std::int32_t>::max()) {
     fail("tag " + quoted(word) + " is more than 2147483647");
@@ -546,7 +549,7 @@ std::int32_t LineParser::existing_rank(std::int64_t rank, std::string_view what)
 void LineParser::check_type(std::int64_t type) {
   if (type == kLostType) uses_lost_type_ = true;
   if (type_width(type) == kNoType) {
-    fail("there is no type " + std::to_string(type) + "; types are 0 to 59, and -1");
+    fail("no type " + std::to_string(type) + "; types are 0 to 59, and -1");
   }
 }
 
@@ -663,7 +666,7 @@ void LineParser::opened_file(const Action& action, Op& op) {
   const std::string_view letters = flags < words.size() ? words[flags] : kDefaultOpenFlags;
   if (!are_open_flags(letters)) {
     fail("flags " + quoted(letters) + " are not letters of " + quoted(kOpenFlags) +
-         ": read, write, create, truncate, append, exclusive; one of r, w and a among them");
+         ": read, write, create, truncate, append, exclusive, with one of r, w and a");
   }
   const std::string name(words[2]);
   named_file(action, op);
@@ -695,7 +698,7 @@ void LineParser::named_file(const Action& action, Op& op) {
   const std::string_view name = words[is_open ? 2 : 1];
   if (!is_file_name(name)) {
     fail("in the name " + quoted(name) +
-         " a % is followed by d or 0Nd, which stands for the number of the rank, or by another %");
+         " a % must be followed by d or 0Nd, for the number of the rank, or by another %");
   }
   Call& call = calls_->scratch().call;
   call = Call{};
@@ -891,7 +894,8 @@ std::size_t LineParser::number_request(const Action& action, Op* out, std::size_
                              ? window_traits_of(action.operation).makes_request
                              : traits.makes_request && is_point_to_point(out->kind);
   if (!is_persistent && !makes_one) {
-    fail(std::string(action.name) + " takes no request=: it neither makes nor names a request");
+    fail(std::string(action.name) +
+         " does not accept request=: it neither creates nor names a request");
   }
   out[made] = Op{};
   out[made].kind = is_persistent ? Kind::number_persistent : Kind::number_request;
@@ -927,7 +931,8 @@ void LineParser::request(const Action& action, Op& op) {
   if (from == kSimGridNull && to == kSimGridNull) {  // SimGrid's form for a collective
     if (!completes) {
       fail(std::string(action.name) +
-           " is not for the request of a collective; MPI allows only to wait for it or to test it");
+           " does not apply to the request of a collective; MPI only allows waiting for it or "
+           "testing it");
     }
     if (action.kind == Kind::wait) op.kind = Kind::wait_icollective;
     op.peer = kAnySource;
@@ -977,13 +982,14 @@ void LineParser::list_requests(Op& op) {
 // The requests that the call completed when it was recorded. `call.arguments` contains the list.
 void LineParser::complete_requests(Op& op) {
   Call& call = calls_->scratch().call;
-  if ((op.flags & kNumbered) == 0) fail("completed= needs a requests= that lists what it is of");
+  if ((op.flags & kNumbered) == 0) fail("completed= needs requests= to list its requests");
   std::swap(call.listed, call.arguments);
   read_numbers(at_hand().completed, "completed=", call.arguments);
-  if (call.arguments.empty()) fail("completed= is empty; such a call completes one or more");
+  if (call.arguments.empty())
+    fail("completed= is empty; such a call completes at least one request");
   if (op.kind == Kind::waitany && call.arguments.size() > 1) {
     fail("completed= names " + std::to_string(call.arguments.size()) +
-         " requests; a waitany completes one");
+         " requests; a waitany completes only one");
   }
   for (const double number : call.arguments) {
     if (std::find(call.listed.begin(), call.listed.end(), number) == call.listed.end()) {
@@ -1000,14 +1006,14 @@ void LineParser::read_numbers(std::string_view rest, const std::string& name,
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find(','), rest.size());
     numbers.push_back(request_number(rest.substr(0, end)));
-    if (end + 1 == rest.size()) fail(name + " ends in a comma; a number follows each");
+    if (end + 1 == rest.size()) fail(name + " ends in a comma; a number must follow each");
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   std::vector<double> sorted = numbers;
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice != sorted.end()) {
-    fail("request " + std::to_string(static_cast<std::int64_t>(*twice)) + " stands twice in " +
+    fail("request " + std::to_string(static_cast<std::int64_t>(*twice)) + " occurs twice in " +
          name);
   }
 }

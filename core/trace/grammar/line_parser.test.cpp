@@ -204,22 +204,22 @@ TEST("lines: wrong numbers") {
   says("send 1 0 1.5", "count '1.5' is not a whole number");
   says("send 1 0 x", "count 'x' is not a number");
   says("send 1 0 0x10", "count '0x10' is not a number");
-  says("send 1 0 -5", "count '-5' is negative; it is 0 or more");
+  says("send 1 0 -5", "count '-5' is negative; must be at least 0");
   says("send 1 0 1e30", "count '1e30' does not fit into 64 bits");
   says("send 1 0 9e18 0", "does not fit into 64 bits");
   says("send 1 -444 1", "tag '-444' is negative");
   says("send 1 1e10 1", "tag '1e10' is more than 2147483647");
-  says("send 1 0 1 60", "there is no type 60");
+  says("send 1 0 1 60", "no type 60");
   says("compute nan", "flops 'nan' is not a number");
   says("compute -1", "flops '-1' is negative");
-  says("compute 1e999", "flops '1e999' is beyond what a number can be");
+  says("compute 1e999", "flops '1e999' is too large");
   says("sleep -1", "seconds '-1' is negative");
   says("bcast 9007199254740993", "is more than 2^53");
   says("bcast 1 4", "root 4 does not exist: the ranks of this trace are 0 to 3");
   says("allreduce 1 -2", "flops '-2' is negative");
   says("send 1 0 1 comm=x", "communicator 'x' is not a number");
   says("send 1 0 1 comm=65536", "communicator '65536' is not between 0 and 65535");
-  says("comm_dup 0 0", "communicator 0 is the world; it is neither made nor freed");
+  says("comm_dup 0 0", "communicator 0 is the world, which cannot be created or freed");
   says("comm_free 0", "communicator 0 is the world");
   says("comm_dup 0 70000", "communicator '70000' is not between 0 and 65535");
 }
@@ -233,24 +233,27 @@ TEST("lines: ranks that do not exist") {
 }
 
 TEST("lines: words that are not an action") {
-  says("sned 1 0 1", "there is no action 'sned', but send");
-  says("xyzzy", "there is no action 'xyzzy'; an action of your own has to be registered");
+  says("sned 1 0 1", "unknown action 'sned', but send");
+  says("xyzzy", "unknown action 'xyzzy'; a custom action must be registered");
   says("send\x01 1 0 1", "is not text: the byte 0x01 at column 7");
 }
 
 TEST("lines: whose rank is not the file's") {
   const auto wrong = [](const char* text) { Sample::of_file(text, 2); };
   CHECK_THROWS(wrong("0 init\n1 init\n"), TraceError, "rank-0:2: this line is of rank 1");
-  CHECK_THROWS(wrong("0 init\nx init\n"), TraceError, "rank-0:2: a line starts with the number");
+  CHECK_THROWS(wrong("0 init\nx init\n"), TraceError,
+               "rank-0:2: a line must start with the number");
   CHECK_THROWS(wrong("0 init\n0\n"), TraceError, "rank-0:2: a line needs an action");
   CHECK_THROWS(wrong("0 init\n99999999999 init\n"), TraceError, "cannot be");
 }
 
 TEST("lines: a file that ends inside a line") {
   const auto cut = [](const char* text) { Sample::of_file(text, 2); };
-  CHECK_THROWS(cut("0 init\n0 send 1"), TraceError, "the file ends inside this line, it looks cut");
-  CHECK_THROWS(cut("0 init\n0 sen"), TraceError, "the file ends inside this line, it looks cut");
-  CHECK_THROWS(cut("0 init\n0"), TraceError, "the file ends inside this line, it looks cut");
+  CHECK_THROWS(cut("0 init\n0 send 1"), TraceError,
+               "the file ends within this line and looks truncated:");
+  CHECK_THROWS(cut("0 init\n0 sen"), TraceError,
+               "the file ends within this line and looks truncated:");
+  CHECK_THROWS(cut("0 init\n0"), TraceError, "the file ends within this line and looks truncated:");
   const Sample whole = Sample::of_file("0 init\n0 send 1 0 5", 2);
   CHECK(whole.ops.size() == 2);
 }
@@ -320,7 +323,7 @@ TEST("named arguments: requests that are cancelled or freed") {
   CHECK(s.ops[1].kind == Kind::request_free && s.ops[1].flags == 0 && s.ops[1].peer == 1 &&
         s.ops[1].bytes == 0 && s.ops[1].tag == 5);
   CHECK(s.ops[2].kind == Kind::cancel && s.ops[2].bytes == 2);
-  says("cancel -333 -333 -779", "not for the request of a collective");
+  says("cancel -333 -333 -779", "not apply to the request of a collective");
   says("request_free", "request_free needs request=N", Dialect::legacy);
   says("cancel 1 0", "cancel needs src dst tag");
 }
@@ -342,22 +345,23 @@ TEST("named arguments: what is wrong with them") {
   says("isend 1 5 100 request=-1", "request '-1' is not between 0 and 2147483647");
   says("isend 1 5 100 request=2147483648", "is not between");
   says("isend 1 5 100 request=1.5", "request '1.5' is not a whole number");
-  says("send 1 5 100 request=1", "send takes no request=: it neither makes nor names a request");
-  says("bcast 5 request=1", "bcast takes no request=");
-  says("waitall request=1", "waitall takes no request=");
-  says("wait requests=1", "wait takes no requests=");
-  says("isend 1 5 100 requests=1", "isend takes no requests=");
+  says("send 1 5 100 request=1",
+       "send does not accept request=: it neither creates nor names a request");
+  says("bcast 5 request=1", "bcast does not accept request=");
+  says("waitall request=1", "waitall does not accept request=");
+  says("wait requests=1", "wait does not accept requests=");
+  says("isend 1 5 100 requests=1", "isend does not accept requests=");
   says("wait 1 5 request=1", "wait needs src dst tag or request=N, got 2 arguments");
-  says("waitall requests=1,2,1", "request 1 stands twice");
+  says("waitall requests=1,2,1", "request 1 occurs twice");
   says("waitall requests=1,", "ends in a comma");
   says("waitall requests=1,,2", "request '' is not a number");
   says("wait request=1 request=2", "wait needs");
-  says("waitall requests=1 completed=1", "waitall takes no completed=");
-  says("waitany completed=1", "completed= needs a requests=");
+  says("waitall requests=1 completed=1", "waitall does not accept completed=");
+  says("waitany completed=1", "completed= needs requests=");
   says("waitsome requests=1,2 completed=", "completed= is empty");
   says("waitsome requests=1,2 completed=3", "names request 3, which is not in requests=");
-  says("waitsome requests=1,2 completed=1,1", "request 1 stands twice in completed=");
-  says("waitany requests=1,2 completed=1,2", "names 2 requests; a waitany completes one");
+  says("waitsome requests=1,2 completed=1,1", "request 1 occurs twice in completed=");
+  says("waitany requests=1,2 completed=1,2", "names 2 requests; a waitany completes only one");
 }
 
 namespace {

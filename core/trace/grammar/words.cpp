@@ -99,11 +99,11 @@ std::int64_t leading_rank(std::string_view line, const std::string& file, std::u
   if (end == start || !ends) {
     const std::size_t stop = std::min(line.find_first_of(" \t\r", start), line.size());
     fail_line(file, number, line,
-              "a line starts with the number of its rank, not with " +
+              "a line must start with the number of its rank, not with " +
                   quoted(line.substr(start, stop - start)));
   }
   if (rank > std::numeric_limits<std::int32_t>::max()) {
-    fail_line(file, number, line, "a rank number this large cannot be");
+    fail_line(file, number, line, "this rank number is too large");
   }
   return rank;
 }
@@ -127,7 +127,7 @@ void fail_line(const std::string& file, std::uint64_t number, std::string_view l
   if (rubbish != line.end()) {
     message = "is not text: the byte 0" + hexadecimal(*rubbish) + " at column " +
               std::to_string(rubbish - line.begin() + 1) +
-              "; is this a trace, and has it been copied whole?";
+              "; is this a trace, and was it copied completely?";
   }
   throw TraceError(file, number, std::move(message));
 }

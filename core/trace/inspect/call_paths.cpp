@@ -48,7 +48,7 @@ std::vector<CallPathSummary> CallPathCounter::summaries() const {
   for (const auto& [call, calls] : calls_) {
     const auto path = static_cast<std::size_t>(call.first);
     const std::vector<std::string>& texts = file_.attributes()->tables().texts;
-    if (path >= texts.size()) file_.damaged("a text that an attribute names is not there");
+    if (path >= texts.size()) file_.damaged("a text of an attribute is missing");
     summaries.push_back({texts[path], call.second, calls});
   }
   return summaries;

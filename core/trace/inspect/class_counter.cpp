@@ -29,7 +29,7 @@ class ClassPaths {
       const auto number = static_cast<std::uint64_t>(fixed.argument.value);
       if (tables.attributes[*site_].kind != tit::AttributeKind::text) return {};
       if (number >= tables.texts.size()) {
-        file_.damaged("a text that an attribute names is not there");
+        file_.damaged("a text of an attribute is missing");
       }
       return tables.texts[static_cast<std::size_t>(number)];
     }
@@ -202,7 +202,7 @@ void ClassCounter::take_computation(std::uint32_t call, std::size_t site, std::u
     double amount = 0;
     if (is_plain) {
       const auto code = static_cast<std::uint64_t>(numbers_[0]);
-      if (!tit::is_volume_code(code)) file_.damaged("a volume is none");
+      if (!tit::is_volume_code(code)) file_.damaged("a volume is invalid");
       amount = tit::volume_value(code);
     } else {
       amount = reader_.read(signature(call), numbers_, ranks_[position], false).amount;
@@ -224,7 +224,7 @@ void ClassCounter::count_constant_columns(const std::vector<CallContext>& contex
     if (!class_.has_volumes && !use.columns) continue;
     std::uint32_t place = first_site(context.before, context.call);
     if (place == tit::SiteTable::kNone) {
-      if (use.columns) file_.damaged("a call has no place for its values");
+      if (use.columns) file_.damaged("a call has no room for its values");
       continue;
     }
     const auto value = [&](std::uint32_t at) {

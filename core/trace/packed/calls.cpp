@@ -59,7 +59,7 @@ PackedAttribute PackedCalls::checked(PackedAttribute value) const {
   const tit::AttributeTables& tables = attributes_->tables();
   if (tables.attributes[value.attribute].kind == tit::AttributeKind::text &&
       static_cast<std::uint64_t>(value.value) >= tables.texts.size()) {
-    file_->damaged("a text that an attribute names is not there");
+    file_->damaged("a text of an attribute is missing");
   }
   return value;
 }
@@ -108,7 +108,7 @@ bool PackedCalls::next() {
       }
       if (place.has_columns) take_numbers(place, site);
     } else if (place.has_columns) {
-      file_->damaged("a call has no place for its values");
+      file_->damaged("a call has no room for its values");
     }
   }
   before_ = place.kind + 1;
@@ -119,7 +119,7 @@ bool PackedCalls::next() {
   before_values_.clear();
   take(place.layout->before, place.before_sites, before_values_);
   if (!before_values_.empty() && volume_ == 0) {
-    file_->damaged("a computation with attributes is not there");
+    file_->damaged("a computation with attributes is missing");
   }
   at_values_.assign(place.fixed.begin(), place.fixed.end());
   take(place.layout->at, place.at_sites, at_values_);

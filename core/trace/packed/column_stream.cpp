@@ -103,7 +103,7 @@ std::uint32_t ColumnStream::read_values(const ProgramCall* calls, std::uint32_t 
   }
   state.at = at;
   values_left_ -= made - fixed;
-  if (kMayExceed && largest >= file_->volume_sites().known()) file_->damaged("a volume is none");
+  if (kMayExceed && largest >= file_->volume_sites().known()) file_->damaged("a volume is invalid");
   return static_cast<std::uint32_t>(made);
 }
 
@@ -116,7 +116,7 @@ void ColumnStream::next_block() {
   if (!buffer_) buffer_ = std::make_unique<char[]>(capacity_);
   if (file_->file().read(offset_, buffer_.get(), block.bytes) != block.bytes ||
       tit::crc32c(buffer_.get(), block.bytes) != block.checksum) {
-    file_->damaged("a block of values is not what was written");
+    file_->damaged("a block of values has a wrong checksum");
   }
   if (block.values == 0) file_->damaged("a block has no values");
   offset_ += block.bytes;

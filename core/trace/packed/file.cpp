@@ -33,8 +33,9 @@ class FileSource final : public tit::ByteSource {
 };
 
 [[noreturn]] void throw_damaged(const TraceFile& file, std::string_view what) {
-  throw TraceError(file.name, 0,
-                   "is damaged: " + std::string(what) + "; get it again, or pack the trace again");
+  throw TraceError(
+      file.name, 0,
+      "is damaged: " + std::string(what) + "; download it again, or pack the trace again");
 }
 
 bool is_graph(const tit::Section& section) {
@@ -66,7 +67,7 @@ std::vector<tit::Section> open_sections(TraceFile& file) {
     throw TraceError(
         file.name, 0,
         "is a packed trace of version " + std::to_string(version) +
-            ", and this tisim reads version " + std::to_string(tit::kVersion) +
+            ", but this tisim reads version " + std::to_string(tit::kVersion) +
             (version > tit::kVersion ? "; get a newer tisim" : "; pack the trace again"));
   }
   std::vector<tit::Section> sections;
@@ -78,7 +79,7 @@ std::vector<tit::Section> open_sections(TraceFile& file) {
   for (const tit::Section& section : sections) {
     if (is_known(section) || is_graph(section) || !section.required) continue;
     throw TraceError(file.name, 0,
-                     "needs what this tisim does not know: its section \"" + section.name +
+                     "needs a newer tisim: this one does not know its section \"" + section.name +
                          "\" of version " + std::to_string(section.version) +
                          "; get a newer tisim");
   }
@@ -128,7 +129,7 @@ void PackedFile::read() {
   for (const tit::Section& section : container_) {
     if (is_graph(section) && section.required) {
       throw TraceError(file_.name, 0,
-                       "is a graph of GPUs and not a trace; 'tisim step' predicts its time");
+                       "is a graph of GPUs, not a trace; 'tisim step' predicts its time");
     }
     if (!is_known(section)) continue;
     if (section.name == tit::kTraceSection) {
@@ -254,7 +255,7 @@ std::uint64_t PackedFile::volume_of(std::uint64_t number) const {
   } else if (tit::is_volume_code(number)) {
     return number;
   }
-  damaged("a volume is none");
+  damaged("a volume is invalid");
 }
 
 double PackedFile::other_amount(std::uint64_t value) const {
@@ -326,7 +327,7 @@ std::vector<std::uint64_t> column_offsets(const std::vector<tit::RankColumn>& co
   for (const tit::RankColumn& column : columns) {
     offsets.push_back(begin + used);
     for (const tit::Block& block : column.blocks) {
-      if (block.bytes > size - used) throw tit::FormatError("a block is not in the file");
+      if (block.bytes > size - used) throw tit::FormatError("a block is outside the file");
       used += block.bytes;
     }
   }

@@ -306,7 +306,7 @@ TEST(
   values->bytes.replace(values->bytes.size() - 2, 2, "\xff\xff");
   test::set_checksums(sections);
   const PackedFile file(test::file_of(tit::write_container(sections), "x.tit"));
-  CHECK_THROWS(inspect(file, true), TraceError, "the values of a column are none");
+  CHECK_THROWS(inspect(file, true), TraceError, "the values of a column are invalid");
 }
 
 TEST("compressed: any damage behind checksums that are right is read or refused") {

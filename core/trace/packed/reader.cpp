@@ -66,7 +66,7 @@ std::size_t PackedReader::read(Op* out, std::size_t capacity) {
       made += more;
       idle = more > 0 ? 0 : idle + 1;
       if (idle > kMostIdle) {
-        shared_->file().damaged("it goes on for 16,777,216 lines without an action");
+        shared_->file().damaged("it has 16,777,216 lines without an action");
       }
     }
   } catch (const tit::FormatError& error) {
@@ -259,7 +259,7 @@ std::size_t PackedReader::make(std::uint32_t call, const CallPlan& plan, std::ui
   }
   if (!plan.has_columns) return make_cached(call, plan, ops);
   if (site == tit::SiteTable::kNone) {
-    shared_->file().damaged("a call has no place for its values");
+    shared_->file().damaged("a call has no room for its values");
   }
   std::vector<std::int64_t>& numbers = shared_->numbers;
   plans_->program().numbers(call, position_, numbers);

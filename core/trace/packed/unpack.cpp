@@ -125,11 +125,11 @@ std::string place_in(const PackedFile& file, const std::string& directory, std::
       path.is_absolute() || path.empty() ||
       std::any_of(path.begin(), path.end(),
                   [](const std::filesystem::path& part) { return part == ".."; });
-  if (leads_out) file.damaged("the name of a file leads out of the directory");
+  if (leads_out) file.damaged("the name of a file leads outside the directory");
   const std::filesystem::path whole = std::filesystem::path(directory) / path;
   std::error_code error;
   std::filesystem::create_directories(whole.parent_path(), error);
-  if (error) throw TraceError(whole.parent_path(), 0, "cannot be made: " + error.message());
+  if (error) throw TraceError(whole.parent_path(), 0, "cannot be created: " + error.message());
   return whole;
 }
 

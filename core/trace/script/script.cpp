@@ -92,7 +92,7 @@ class RankScript {
     }
     if (op.kind == Kind::custom || op.kind == Kind::launch) {
       fail_at(walk, "the action " + walk.call().words.front() +
-                        " is not a call of MPI, and cannot be executed");
+                        " is not an MPI call and cannot be executed");
     }
     if (op.kind == Kind::file || op.kind == Kind::file_offset) {
       add_file_call(walk);
@@ -190,7 +190,7 @@ class RankScript {
     const Operation call = file_call_of(op);
     if (!files_) {
       fail_at(walk, "the action " + std::string(name_of(op.kind, call)) +
-                        " works on a file; name a directory for files, which --scratch does");
+                        " works on a file; give a directory for files with --scratch");
     }
     // A call that synchronises is represented by the operation after its barrier.
     if (file_traits_of(call).synchronises && (op.flags & kContinuation) == 0) return;

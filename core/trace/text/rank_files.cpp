@@ -31,7 +31,7 @@ std::int64_t rank_of(const TraceFile& file) {
       return leading_rank(line, file.name, number);
     }
   }
-  throw TraceError(file.name, 0, "has no action in it, so no one knows whose trace it is");
+  throw TraceError(file.name, 0, "contains no action, so its rank is unknown");
 }
 
 }  // namespace
@@ -79,7 +79,7 @@ std::vector<std::int64_t> ranks_of(std::span<const TraceFile> files, const std::
       const std::size_t twin = order[present.size() - 1];
       throw TraceError(files[i].name, 0,
                        "is of rank " + std::to_string(ranks[i]) + ", and so is " +
-                           files[twin].name + "; a rank has one file");
+                           files[twin].name + "; a rank must have only one file");
     }
     present.push_back(ranks[i]);
   }
@@ -129,9 +129,9 @@ MergedFile::MergedFile(const TraceFile& file, Comments comments, const Progress&
   for_each_line(file, comments, progress,
                 [&](std::int64_t rank, std::uint64_t number, std::string_view text) {
                   if (static_cast<std::uint64_t>(rank) >= most) {
-                    throw TraceError(
-                        file.name, number,
-                        "is of rank " + std::to_string(rank) + ", but ranks below it have no line");
+                    throw TraceError(file.name, number,
+                                     "is of rank " + std::to_string(rank) +
+                                         ", but ranks below it have no lines");
                   }
                   const auto at = static_cast<std::size_t>(rank);
                   if (at >= parts_.size()) parts_.resize(at + 1);
@@ -140,7 +140,7 @@ MergedFile::MergedFile(const TraceFile& file, Comments comments, const Progress&
                   part.length += text.size();
                   part.last_line = number;
                 });
-  if (parts_.empty()) throw TraceError(file.name, 0, "has no action in it");
+  if (parts_.empty()) throw TraceError(file.name, 0, "contains no action");
   std::vector<std::int64_t> present;
   for (std::size_t rank = 0; rank < parts_.size(); ++rank) {
     if (parts_[rank].length > 0) present.push_back(static_cast<std::int64_t>(rank));
@@ -194,7 +194,7 @@ class MergedFile::Writer {
 
   void flush(Target& part) {
     write_at(*target_, part.waiting, part.offset + part.written,
-             name_ + " in a temporary file (TMPDIR says where)");
+             name_ + " in a temporary file (in TMPDIR)");
     part.written += part.waiting.size();
     part.waiting.clear();
   }

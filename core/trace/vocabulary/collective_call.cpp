@@ -202,7 +202,7 @@ std::string fault_of(ArgumentRole role, double value, std::int64_t size) {
   switch (role) {
     case ArgumentRole::count:
       return value < 0 ? "a count cannot be negative, got " + written(value)
-                       : "a count is a whole number up to 2^53, got " + written(value);
+                       : "a count must be a whole number up to 2^53, got " + written(value);
     case ArgumentRole::flops:
       return "flops cannot be negative, got " + written(value);
     case ArgumentRole::root:
@@ -211,11 +211,11 @@ std::string fault_of(ArgumentRole role, double value, std::int64_t size) {
     case ArgumentRole::type:
       return "there is no type " + written(value) + "; types are numbered from -1 to 59";
     case ArgumentRole::displacement:
-      return "a displacement is a whole number, got " + written(value);
+      return "a displacement must be a whole number, got " + written(value);
     case ArgumentRole::neighbour:
       return "neighbour " + written(value) + " is not a rank of a communicator of " +
              std::to_string(size) + " ranks; give one from 0 to " + std::to_string(size - 1) +
-             ", or -666 for nobody";
+             ", or -666 for none";
   }
   return {};
 }

@@ -21,15 +21,15 @@ std::string Epochs::fault(const Op& op, std::span<const std::int32_t> group,
       std::string(window_traits_of(call).name) + " of window " + std::to_string(window_of(op));
   const std::string begun = ", which line " + std::to_string(since) + " began";
   if (makes_window(call)) {
-    return exists ? what + ", which line " + std::to_string(made) + " has made; free it first" : "";
+    return exists ? what + ", which line " + std::to_string(made) + " created; free it first" : "";
   }
   if (!exists) {
-    return what + (freed > 0 ? ", which line " + std::to_string(freed) + " has freed"
-                             : ", which no win_create or win_allocate has made");
+    return what + (freed > 0 ? ", which line " + std::to_string(freed) + " freed"
+                             : ", which no win_create or win_allocate created");
   }
   if (op.comm != comm) {
-    return what + ", which was made on communicator " + std::to_string(comm) + ", not " +
-           std::to_string(op.comm) + "; comm= says which";
+    return what + ", which was created on communicator " + std::to_string(comm) + ", not " +
+           std::to_string(op.comm) + "; give it with comm=";
   }
   const auto outside = [&](std::int32_t rank) { return rank >= ranks; };
   if (op.peer >= ranks || std::ranges::any_of(group, outside)) {
@@ -41,7 +41,7 @@ std::string Epochs::fault(const Op& op, std::span<const std::int32_t> group,
     case Operation::win_fence:
       return is_open() ? what + " inside an epoch" + begun : "";
     case Operation::win_post:
-      return posted ? what + " behind another one that no win_wait has ended" + begun : "";
+      return posted ? what + " after another one not ended by a win_wait" + begun : "";
     case Operation::win_wait:
       return posted ? "" : what + " without a win_post before it";
     case Operation::win_complete:
@@ -53,7 +53,7 @@ std::string Epochs::fault(const Op& op, std::span<const std::int32_t> group,
           (call == Operation::win_lock && locks.contains(op.peer))) {
         return what + " inside an epoch" + begun;
       }
-      return fenced && accessed ? what + " inside the epoch of the win_fence in line " +
+      return fenced && accessed ? what + " inside the epoch of the win_fence on line " +
                                       std::to_string(since) + "; a win_fence ends it"
                                 : "";
     case Operation::win_unlock:
@@ -69,7 +69,7 @@ std::string Epochs::fault(const Op& op, std::span<const std::int32_t> group,
                  : what + " of rank " + std::to_string(op.peer) + ", which is not locked";
     case Operation::win_flush_all:
     case Operation::win_flush_local_all:
-      return locked_all || !locks.empty() ? "" : what + ", of which nothing is locked";
+      return locked_all || !locks.empty() ? "" : what + ", but nothing is locked";
     default:
       break;
   }
@@ -78,7 +78,7 @@ std::string Epochs::fault(const Op& op, std::span<const std::int32_t> group,
     return "";
   }
   return what + " at rank " + std::to_string(op.peer) +
-         " outside an epoch: a win_fence, win_start, win_lock or win_lock_all comes first";
+         " outside an epoch: a win_fence, win_start, win_lock or win_lock_all must come first";
 }
 
 void Epochs::take(const Op& op, std::vector<std::int32_t> group) {

@@ -18,8 +18,9 @@ std::string view_text(double number) { return std::to_string(static_cast<std::in
 
 std::string FileView::fault(std::span<const double> numbers) {
   if (numbers.size() < kLeastNumbers || numbers.size() > kMostNumbers || numbers.size() % 2 == 0) {
-    return "a view has a displacement, the bytes of a block, a count and a distance for each of at "
-           "most 16 levels, and the distance at which all is repeated";
+    return "a view needs a displacement, the bytes of a block, a count and a distance for each of "
+           "at "
+           "most 16 levels, and the distance at which everything repeats";
   }
   for (const double number : numbers) {
     if (number >= 0 && number < kLargestOfView) continue;

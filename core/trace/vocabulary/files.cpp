@@ -31,12 +31,12 @@ std::string Handle::fault(Operation call, std::int32_t number) const {
   const Operation does = own_part_of(call);
   if (does == Operation::open) {
     if (!is_open) return {};
-    return "opens " + handle + ", which is open since " + opener() + "; close it first";
+    return "opens " + handle + ", which has been open since " + opener() + "; close it first";
   }
   const std::string what = std::string(name_of(Kind::file, call)) + " of " + handle;
   if (!is_open) {
-    if (closed == 0) return what + ", which no line has opened; an open goes before";
-    return what + ", which line " + std::to_string(closed) + " has closed; open it again";
+    if (closed == 0) return what + ", which no line opened; an open must come first";
+    return what + ", which line " + std::to_string(closed) + " closed; open it again";
   }
   const bool is_under_way = begun != Operation::barrier;
   const std::string step = std::string(name_of(Kind::file, begun));
@@ -44,13 +44,13 @@ std::string Handle::fault(Operation call, std::int32_t number) const {
     const Operation whole = file_traits_of(call).part_of;
     if (begun == whole) return {};
     const std::string first = std::string(name_of(Kind::file, whole)) + "_begin";
-    if (!is_under_way) return what + ", where no " + first + " is under way; it goes before";
+    if (!is_under_way) return what + ", where no " + first + " is in progress; it must come first";
     return what + ", where the " + step + "_begin of line " + std::to_string(begun_at) +
-           " is under way; end that with " + step + "_end";
+           " is in progress; end it with " + step + "_end";
   }
   if (is_under_way && (file_traits_of(call).synchronises || does == Operation::close)) {
     return what + " while the " + step + "_begin of line " + std::to_string(begun_at) +
-           " is under way; end it with " + step + "_end before";
+           " is in progress; first end it with " + step + "_end";
   }
   const bool is_read = does == Operation::read || does == Operation::pread;
   const bool is_write = does == Operation::write || does == Operation::pwrite;

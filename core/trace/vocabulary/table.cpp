@@ -35,14 +35,14 @@ std::string_view name_of(Kind kind, Operation operation) {
 
 Kind checked_kind(std::int64_t number) {
   if (number < 0 || number >= static_cast<std::int64_t>(kKinds)) {
-    throw std::out_of_range("there is no kind of operation " + std::to_string(number));
+    throw std::out_of_range("no kind of operation " + std::to_string(number));
   }
   return static_cast<Kind>(number);
 }
 
 Operation checked_operation(std::int64_t number) {
   if (number < 0 || number >= static_cast<std::int64_t>(kOperations)) {
-    throw std::out_of_range("there is no operation of calls " + std::to_string(number));
+    throw std::out_of_range("no operation of calls " + std::to_string(number));
   }
   return static_cast<Operation>(number);
 }

@@ -165,10 +165,11 @@ std::span<const Action> known_actions() { return kActions; }
 Vocabulary::Vocabulary(const std::vector<std::string>& custom_actions) {
   for (const std::string& name : custom_actions) {
     if (name.empty() || name.find_first_of(" \t\r\n#") != std::string::npos) {
-      throw std::invalid_argument("'" + name + "' cannot be the name of an action: it is one word");
+      throw std::invalid_argument("'" + name +
+                                  "' cannot be the name of an action: it must be one word");
     }
     if (find(name) != nullptr) {
-      throw std::invalid_argument("an action named '" + name + "' is already there");
+      throw std::invalid_argument("an action named '" + name + "' already exists");
     }
     auto custom = std::make_unique<Custom>();
     custom->name = name;

@@ -220,7 +220,7 @@ TEST("collective call: the counts of an alltoallv may have displacements behind 
                .send_counts = {1, 2, 3},
                .receive_counts = {4, 5, 6}}));
   CHECK(misfit(Operation::alltoallv, {60, 1, 2, 3, 0, 0.5, 20, 150, 4, 5, 6, 0, 10, 20}) ==
-        "alltoallv: a displacement is a whole number, got 0.5");
+        "alltoallv: a displacement must be a whole number, got 0.5");
 }
 
 TEST("collective call: a reducescatter has its flops after its counts") {
@@ -253,13 +253,14 @@ TEST("collective call: what an argument cannot be is said") {
   CHECK(misfit(Operation::bcast, {1, 3, 6}) ==
         "bcast: root 3 is not a rank of a communicator of 3 ranks; give one from 0 to 2");
   CHECK(misfit(Operation::bcast, {-1}) == "bcast: a count cannot be negative, got -1");
-  CHECK(misfit(Operation::bcast, {1.5}) == "bcast: a count is a whole number up to 2^53, got 1.5");
+  CHECK(misfit(Operation::bcast, {1.5}) ==
+        "bcast: a count must be a whole number up to 2^53, got 1.5");
   CHECK(misfit(Operation::bcast, {1, 0, 60}) ==
-        "bcast: there is no type 60; types are numbered from -1 to 59");
+        "bcast: no type 60; types are numbered from -1 to 59");
   CHECK(misfit(Operation::reducescatter, {1, 2, 3, -1}) ==
         "reducescatter: flops cannot be negative, got -1");
   CHECK(misfit(Operation::allgatherv, {1, 2, 3, 4, 0, 0.5, 2}) ==
-        "allgatherv: a displacement is a whole number, got 0.5");
+        "allgatherv: a displacement must be a whole number, got 0.5");
 }
 
 TEST("collective call: what is not a collective does not fit") {

@@ -192,7 +192,7 @@ def test_concurrent_pairs(benchmark: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("ranks", "arguments", "message"),
     [
-        (1, (), "start two ranks or more"),
+        (1, (), "start at least two ranks"),
         (2, (0,), "argument 1 must be from 1 to"),
         (2, (64, 20000), "argument 2 must be from 1 to 10000"),
     ],

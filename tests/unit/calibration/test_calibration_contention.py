@@ -143,7 +143,7 @@ def test_the_whole_cluster_is_written_with_measured_nominal_values(tmp_path: Pat
     assert min(link.bandwidth for link in route.links) == pytest.approx(BANDWIDTH, rel=0.05)
     assert route.latency == pytest.approx(LATENCY, rel=0.1)
     assert found.failing().empty
-    with pytest.raises(InputError, match="are those of the platform file"):
+    with pytest.raises(InputError, match="come from the platform file"):
         calibrate(
             read_measurements([tmp_path / "measured.csv"]), platform=tmp_path / "c.xml", nodes=2
         )
@@ -279,7 +279,7 @@ def test_a_slow_host_and_the_weight_of_its_cable(tmp_path: Path) -> None:
     # A cluster of another size has equal hosts, which a warning states.
     cluster = calibrate(calibration.measurements, nodes=64)
     assert cluster.platform.load().config.get("network/weight-S") is None
-    assert [text for text in cluster.warnings if "6 hosts that measured are not alike" in text]
+    assert [text for text in cluster.warnings if "6 measured hosts are not alike" in text]
 
 
 def test_equal_hosts_on_one_switch_are_a_cluster(tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def test_one_node_has_a_host_for_each_core(tmp_path: Path) -> None:
     calibration.platform.write(tmp_path / "mine.xml")
     machine = Platform.load(tmp_path / "mine.xml")
     assert [host.cores for host in machine.hosts] == [1] * 8
-    with pytest.raises(InputError, match="one node exchanges messages between its cores"):
+    with pytest.raises(InputError, match="on one node, messages are exchanged between cores"):
         calibrate(measured_with(4500), nodes=1)
 
 
@@ -249,7 +249,7 @@ def test_overheads_beyond_the_ping_pong_give_way() -> None:
     assert own["error"].abs().max() < 0.05
     assert max(factor.bandwidth for factor in calibration.factors) <= 1
     assert min(factor.latency for factor in calibration.factors) > 0
-    assert any("do not fit into the ping-pong" in warning for warning in calibration.warnings)
+    assert any("exceed the time of the ping-pong" in warning for warning in calibration.warnings)
     # MPI_Send, timed in the ping-pong, has the larger weight.
     assert calibration.overheads.sender is not None
     assert calibration.overheads.sender.seconds(np.array([100.0]))[0] == pytest.approx(

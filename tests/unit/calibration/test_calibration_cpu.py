@@ -64,7 +64,7 @@ def test_the_rate_of_a_working_set() -> None:
     for working_set, rate in ((100, 4e9), (2**16, 3e9), (1.5 * 2**21, 1.5e9), (2**40, 1.5e9)):
         chosen = calibration.rate_for(working_set=working_set)
         assert chosen.per_second == pytest.approx(rate, rel=0.02)
-    assert "choose by the working set" in calibration.warnings[0]
+    assert "choose the working set" in calibration.warnings[0]
     assert "working sets of 64 KiB to 2 MiB" in calibration.frame()["what"].tolist()
 
 
@@ -121,10 +121,10 @@ def test_volumes_come_from_the_trace(trace: Path, tmp_path: Path) -> None:
         ("volume,time\n1,1\n", 1, "unknown column 'time'"),
         ("volume,rank\n1,1\n", 1, "no column 'seconds'"),
         ("seconds,host\n1,a\n", 1, "no column 'volume', and no column 'rank'"),
-        ("seconds,volume\n", 1, "no timed computation below it"),
-        ("seconds,volume\n1,1e9\n1\n", 3, "a cut or damaged line"),
+        ("seconds,volume\n", 1, "without timed computations below it"),
+        ("seconds,volume\n1,1e9\n1\n", 3, "a truncated or damaged line"),
         ("seconds,volume\n-1,1e9\n", 2, "negative"),
-        ("seconds,rank\n1,0\n", 1, "name the trace whose compute actions were timed"),
+        ("seconds,rank\n1,0\n", 1, "also give the trace whose compute actions were timed"),
         ("", None, "the file is empty"),
     ],
 )
@@ -173,7 +173,7 @@ def test_hosts_of_different_speed(tmp_path: Path) -> None:
     assert speeds == pytest.approx({"h0": 2e9, "h1": 4e9 / 4.5, "c-0": 0.75e9, "c-1": 0.75e9})
     platform = tisim.Platform.load(tmp_path / "out.xml")
     assert speed_deviation(platform) == pytest.approx(calibration.overall.spread, rel=0.01)
-    assert "gone was measured and is not a host of the platform" in remarks
+    assert "gone was measured but is not a host of the platform" in remarks
     assert any("the hosts of cluster c differ" in remark for remark in remarks)
 
 
@@ -312,7 +312,7 @@ def test_larger_visits_take_as_much_longer_as_with_cold_caches(tmp_path: Path) -
         (4 * (750 + 1500 * (1 + 0.6 * 0.797)) + 1500 * (1 + 0.8 * 0.797)) * 1e-9, rel=1e-3
     )
     for runs in ([timed], [timed]), ([cold], []):
-        with pytest.raises(InputError, match="from cold caches"):
+        with pytest.raises(InputError, match="measured with cold caches"):
             measure_regions(counted, *runs)
 
 
@@ -324,7 +324,7 @@ def test_a_share_of_the_data_is_from_0_to_1(
     options += ["--apply", str(traces["large"]), "-o", str(tmp_path / "times.tit")]
     timed = ["--times", str(traces["timed"])]
     result = tisim("calibrate", "regions", str(traces["counted"]), *timed, *options)
-    assert (result.status, "--cached is a share from 0 to 1, not" in result.err) == (2, True)
+    assert (result.status, "--cached must be from 0 to 1, not" in result.err) == (2, True)
 
 
 def test_cold_caches_count_where_another_input_has_visits_alike(tmp_path: Path) -> None:
@@ -386,8 +386,8 @@ def test_the_command_reads_regions(
     result = tisim("calibrate", "regions", *arguments, "--json", "-")
     regions = json.loads(result.out)["regions"]
     assert {region["after"] for region in regions} == {"barrier", "bcast", "finalize"}
-    assert "large.tit: computes 1.054e-05 s, all ranks together" in result.err
-    assert "warning: 76% of it is in regions that compute more than twice as much" in result.err
+    assert "large.tit: computes 1.054e-05 s, summed over ranks" in result.err
+    assert "warning: 76% of it is in regions that compute more than twice the" in result.err
     table = tisim("calibrate", "regions", *arguments).out.splitlines()
     assert " 48.3%       2e+09       2  init .. barrier" in table
 
@@ -400,9 +400,9 @@ def test_the_command_takes_further_inputs(
     arguments = [counted, "--times", timed, "--also", large, slow, "--also", large, slow]
     to = ["--apply", large, "-o", str(tmp_path / "times.tit")]
     result = tisim("calibrate", "regions", *arguments, *to)
-    assert "computes 3.614e-05 s, all ranks together" in result.out
+    assert "computes 3.614e-05 s, summed over ranks" in result.out
     refused = tisim("calibrate", "regions", *arguments)
-    assert (refused.status, "--also is for --apply" in refused.err) == (2, True)
+    assert (refused.status, "--also needs --apply;" in refused.err) == (2, True)
 
 
 NODE = """<platform version="4.1">
@@ -456,9 +456,9 @@ def test_computations_share_the_memory_of_a_host(
 @pytest.mark.parametrize(
     ("properties", "message"),
     [
-        ('<prop id="tisim/memory-bandwidth" value="9GBps"/>', "needs tisim/memory-demand beside"),
-        (MEMORY.replace('"3"', '"0"'), "are above zero"),
-        (MEMORY.replace('"3"', '"many"'), "are above zero"),
+        ('<prop id="tisim/memory-bandwidth" value="9GBps"/>', "also needs tisim/memory-demand"),
+        (MEMORY.replace('"3"', '"0"'), "must be above zero"),
+        (MEMORY.replace('"3"', '"many"'), "must be above zero"),
     ],
 )
 def test_wrong_properties_are_refused(properties: str, message: str, tmp_path: Path) -> None:

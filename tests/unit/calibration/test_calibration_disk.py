@@ -84,16 +84,16 @@ def test_what_does_not_measure_the_disk_is_said(tmp_path: Path) -> None:
     jobs = (job(3e9, direct="0"), job(write=1e9, group=1), job(1e9, 1e9, group=2))
     calibration = calibrate_disk([fio(tmp_path / "x", *jobs)])
     assert (calibration.read, calibration.write) == (3e9, 1e9)
-    assert "reads and writes at once; it is left out" in calibration.remarks[0]
+    assert "reads and writes at the same time; it is left out" in calibration.remarks[0]
     assert "reads without direct I/O or an fsync" in calibration.remarks[1]
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("no JSON", "has no results of fio or IOR"),
-        ("{}", "has no results of fio or IOR"),
-        ('{"jobs": [{"read": 1, "write": 2}]}', "has no results of fio or IOR"),
+        ("no JSON", "contains no results of fio or IOR"),
+        ("{}", "contains no results of fio or IOR"),
+        ('{"jobs": [{"read": 1, "write": 2}]}', "contains no results of fio or IOR"),
         ('{"jobs": [{"jobname": "j", "error": 5}]}', r"the job 'j' has failed \(error 5\)"),
     ],
 )
@@ -200,7 +200,7 @@ def test_results_of_both_programs_count_together(tmp_path: Path) -> None:
 def test_cut_results_of_ior_are_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "ior"
     file.write_text(text)
-    with pytest.raises(InputError, match="has no results of fio or IOR"):
+    with pytest.raises(InputError, match="contains no results of fio or IOR"):
         calibrate_disk([file])
 
 

@@ -215,7 +215,7 @@ def test_a_property_of_an_inner_zone_is_refused(tmp_path: Path) -> None:
     platform_file(
         tmp_path, f'<zone id="z" routing="Full">{_platform("fifo")[24:-11]}</zone>', name="p.xml"
     )
-    with pytest.raises(InputError, match="is a property of the outermost zone"):
+    with pytest.raises(InputError, match="must be a property of the outermost zone"):
         Platform.load(tmp_path / "p.xml")
 
 

@@ -188,7 +188,7 @@ def test_times_of_zero_are_left_out(tmp_path: Path) -> None:
     assert rows(tmp_path, OWN + "send,10,1,1,0,a,b\n") == rows(tmp_path, OWN)
 
 
-CUT = "a cut or damaged line"
+CUT = "a truncated or damaged line"
 
 
 @pytest.mark.parametrize(
@@ -196,15 +196,15 @@ CUT = "a cut or damaged line"
     [
         ("", None, "the file is empty"),
         ("  \n\n", None, "the file is empty"),
-        ("<platform/>\n", None, "not a measurement file that is known.*begins with '<platform/>'"),
-        ("a,b,c\n1,2,3\n", None, "not a measurement file that is known"),
-        ("\0\0\0", None, "a binary file"),
+        ("<platform/>\n", None, "unknown format of measurements.*begins with '<platform/>'"),
+        ("a,b,c\n1,2,3\n", None, "unknown format of measurements"),
+        ("\0\0\0", None, "a binary file instead of"),
         # SKaMPI
         (SKAMPI.replace("120.0       0.3       32     107.6     107.0", "120.0"), 4, CUT),
         (SKAMPI.replace("     107.6     107.0\n", "     107.6\n"), 4, CUT),
         (SKAMPI.replace("120.0", "-120.0"), 4, "negative"),
-        (SKAMPI.replace("120.0", "12o"), 4, "should stand here, not '12o'"),
-        ("".join(SKAMPI.splitlines(True)[:4]), 2, "has no end: the file is cut"),
+        (SKAMPI.replace("120.0", "12o"), 4, "was expected here, not '12o'"),
+        ("".join(SKAMPI.splitlines(True)[:4]), 2, "has no end: the file is truncated;"),
         # OSU
         (OSU_LATENCY.replace("                    4.00", ""), 5, CUT),
         (OSU_FULL.replace("       10000\n8", "       10000\n8").rstrip()[:-6], 5, CUT),
@@ -217,11 +217,15 @@ CUT = "a cut or damaged line"
         # IMB
         (IMB.replace("         1.00      1024.00", "         1.00"), 8, CUT),
         (IMB.replace(" 1.00 ", "-1.00 "), 8, "negative"),
-        ("\n".join(IMB.splitlines()[:6]), None, "no row of PingPong, PingPing or Sendrecv"),
+        (
+            "\n".join(IMB.splitlines()[:6]),
+            None,
+            "this file has no row of PingPong, PingPing or Sendrecv",
+        ),
         ("\n".join(IMB.splitlines()[15:19]), None, "only of Bcast"),
         # platform-calibration
         (ROWS.replace("33.0,1.0e-04", "33.0"), 3, CUT),
-        (ROWS.replace("1.0e-04", "1.0e"), 3, "should stand here"),
+        (ROWS.replace("1.0e-04", "1.0e"), 3, "was expected here"),
         (ROWS.replace("1.0e-04", "-1.0e-04"), 3, "negative"),
         (ROWS[:-6], 7, CUT),
         (ROWS.replace("MPI_Isend,1000", "MPI_Isend,10.5"), 4, "whole number of bytes"),
@@ -234,7 +238,7 @@ CUT = "a cut or damaged line"
         (OWN.replace("1000,2,2", "1000,2,3"), 5, "directions 1 or 2"),
         (OWN.replace("seconds", "time"), 2, "no column 'seconds'"),
         (OWN.replace("peer", "pear"), 2, "unknown column 'pear'"),
-        (OWN.splitlines()[1], 1, "a header and no measurement below it"),
+        (OWN.splitlines()[1], 1, "a header without measurements"),
     ],
 )
 def test_a_damaged_file_is_named_with_its_line(

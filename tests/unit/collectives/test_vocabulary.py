@@ -148,12 +148,12 @@ def test_non_blocking_collectives_start_and_do_not_wait(word: str) -> None:
         ("gatherv 1 1 1", "^gatherv needs scount r0..rP-1 .*, got 3 arguments"),
         ("ibcast", "^ibcast needs count"),
         ("ibcast -1", "^ibcast: a count cannot be negative, got -1"),
-        ("bcast 1.5", r"^bcast: a count is a whole number up to 2\^53, got 1.5"),
+        ("bcast 1.5", r"^bcast: a count must be a whole number up to 2\^53, got 1.5"),
         ("bcast -1", "bcast: a count cannot be negative, got -1"),
         ("reducescatter 1 1 1 1 -2", "flops cannot be negative, got -2"),
         ("bcast 1 4", "root 4 is not a rank of a communicator of 4 ranks"),
         ("bcast 1 -1", "root -1 is not a rank"),
-        ("bcast 1 0 60", "there is no type 60; types are numbered from -1 to 59"),
+        ("bcast 1 0 60", "no type 60; types are numbered from -1 to 59"),
         ("reducescatter 1 1 1 1 nan", "flops cannot be negative, got nan"),
     ],
 )
@@ -234,7 +234,8 @@ def test_messages_of_two_communicators_do_not_match(tisim: CommandLine) -> None:
     [
         (
             ["compute 1; barrier comm=3", "compute 1"],
-            "r0.txt:2: rank 0 is in no communicator 3 here; it is made by comm_split or comm_dup",
+            "r0.txt:2: rank 0 is not in a communicator 3 here; create it with comm_split or "
+            "comm_dup",
         ),
         (
             [
@@ -246,14 +247,17 @@ def test_messages_of_two_communicators_do_not_match(tisim: CommandLine) -> None:
         ),
         (
             ["comm_split 0 1 0 0", "comm_split 0 2 0 0"],
-            "r1.txt:1: the new communicator is 2 here, but 1 for rank 0 (line 1 of its trace); "
-            "all ranks of the parent give it the same number",
+            "r1.txt:1: the new communicator is 2 here, but 1 for rank 0 (line 1 of its trace); all "
+            "ranks of the parent must use the same number",
         ),
         (
             ["comm_dup 0 1; comm_dup 0 1", "comm_dup 0 1; comm_dup 0 1"],
-            "rank 0 is in a communicator 1 already; comm_free it first or take another number",
+            "rank 0 is in a communicator 1 already; comm_free it first or use another number",
         ),
-        (["comm_free 0"], "r0.txt:1: communicator 0 is the world; it is neither made nor freed"),
+        (
+            ["comm_free 0"],
+            "r0.txt:1: communicator 0 is the world, which cannot be created or freed",
+        ),
     ],
 )
 def test_wrong_use(tisim: CommandLine, ranks: list[str], message: str) -> None:

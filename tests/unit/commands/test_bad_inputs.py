@@ -32,7 +32,7 @@ HOSTS = '<host id="a" speed="1Gf"/><host id="b" speed="1Gf"/>'
                 f'<zone id="z" routing="Full">{HOSTS}<link id="l1" bandwidth="1Bps" latency="0s"/>',
                 '<route src="a" dst="b"><link_ctn id="l2"/></route></zone>',
             ],
-            r"DIR/platform.xml:4: there is no link 'l2'; did you mean l1\?",
+            r"DIR/platform.xml:4: no link 'l2'; did you mean l1\?",
         ),
         (
             [
@@ -51,12 +51,12 @@ HOSTS = '<host id="a" speed="1Gf"/><host id="b" speed="1Gf"/>'
         (['<zone id="z" routing="Full"/>'], r"DIR/platform.xml:2: the platform has no host"),
         (
             ['<zone id="z" routing="Full"><host id="a" speed="1,5Gf"/></zone>'],
-            r"DIR/platform.xml:3: speed of host a: '1,5Gf' would be the list of the speeds 1f and "
-            r"5Gf; a decimal number has a point: 1.5Gf",
+            r"DIR/platform.xml:3: speed of host a: '1,5Gf' would be a list of the speeds 1f and "
+            r"5Gf; use a decimal point: 1.5Gf",
         ),
         (
             [f'<zone id="z" routing="Full">{HOSTS}</zone>'],
-            r"DIR/platform.xml: there is no route from host 'a' to host 'b': .*",
+            r"DIR/platform.xml: no route from host 'a' to host 'b': .*",
         ),
         (
             ['<zone id="z" routing="Full"><host id="a" speed="1Gf"/></zon'],
@@ -79,13 +79,13 @@ EXTERNAL = """<!DOCTYPE platform [<!ENTITY x SYSTEM "file:///etc/passwd">]>
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (BOMB, "DIR/p.xml:1: the file declares an XML entity; entities are not expanded here.*"),
+        (BOMB, "DIR/p.xml:1: the file declares an XML entity; entities are not expanded.*"),
         (EXTERNAL, "DIR/p.xml:1: the file declares an XML entity; entities are not expanded.*"),
         ("", "DIR/p.xml: the file is empty"),
         ("<html/>", "DIR/p.xml:1: the file's outermost element is <html>; a platform .*"),
         (
             "0 compute 1\n",
-            "DIR/p.xml:1: this is not XML, .* it begins with '0 compute 1'; a list .*",
+            "DIR/p.xml:1: this is not XML .* it begins with '0 compute 1'; use .*",
         ),
     ],
 )
@@ -113,7 +113,9 @@ def deployment(tisim: CommandLine, *hosts: str) -> str:
 def test_more_ranks_than_the_deployment_names(tisim: CommandLine) -> None:
     outcome = tisim.replay("--deployment", deployment(tisim, "c-0.me", "c-1.me"), RING)
     refused(
-        tisim, outcome, "DIR/platform.xml: the trace has 4 ranks, the deployment only 2: add an .*"
+        tisim,
+        outcome,
+        "DIR/platform.xml: the trace has 4 ranks, but the deployment only 2: add an .*",
     )
 
 
@@ -131,7 +133,7 @@ def test_a_deployment_with_a_gap(tisim: CommandLine) -> None:
 
 
 def test_one_host_is_named_with_a_comma(tisim: CommandLine) -> None:
-    said = "c-1.me: there is no such file of hosts; a single host has a comma behind it: c-1.me,"
+    said = "c-1.me: no such hosts file; to name a single host, append a comma: c-1.me,"
     refused(tisim, tisim.replay("--hosts", "c-1.me", RING), said)
     assert "rank 0 on c-1.me" in tisim.replay("--hosts", "c-1.me,", RING).out
 
@@ -150,7 +152,7 @@ def test_host_files(tisim: CommandLine) -> None:
     refused(
         tisim,
         tisim.replay("--hosts", wrong, RING),
-        "DIR/wrong:2: a line of a host file is 'host' or 'host:ranks', not 'node:1:2'",
+        "DIR/wrong:2: a line of a host file must be 'host' or 'host:ranks', not 'node:1:2'",
     )
     refused(
         tisim,
@@ -186,13 +188,19 @@ def test_one_kind_of_file_for_another(tisim: CommandLine) -> None:
             "smpi/coll-selectr=ompi",
             r"unknown option 'smpi/coll-selectr'; did you mean smpi/coll-s.*",
         ),
-        ("smpi/coll-selector", "an option is KEY=VALUE or KEY:VALUE, not 'smpi/coll-selector'"),
-        ("smpi/coll-selector=foo", "option smpi/coll-selector: it is one of default, .*'foo'"),
+        (
+            "smpi/coll-selector",
+            "an option must be KEY=VALUE or KEY:VALUE, not 'smpi/coll-selector'",
+        ),
+        ("smpi/coll-selector=foo", "option smpi/coll-selector: must be one of default, .*'foo'"),
         ("smpi/bcast=foo", "option smpi/bcast: bcast has no algorithm 'foo'; known names: .*"),
-        ("network/crosstraffic=maybe", r"option network/crosstraffic: it is yes or no .*'maybe'"),
-        ("network/crosstraffic:maybe", r"option network/crosstraffic: it is yes or no .*'maybe'"),
-        ("smpi/os=0:1", "option smpi/os: a row of the table is boundary:seconds:seconds a byte.*"),
-        ("tisim/null-source=x", "option tisim/null-source: it is one of any, proc-null, not 'x'"),
+        ("network/crosstraffic=maybe", r"option network/crosstraffic: must be yes or no .*'maybe'"),
+        ("network/crosstraffic:maybe", r"option network/crosstraffic: must be yes or no .*'maybe'"),
+        (
+            "smpi/os=0:1",
+            "option smpi/os: a row of the table must be boundary:seconds:seconds per byte.*",
+        ),
+        ("tisim/null-source=x", "option tisim/null-source: must be one of any, proc-null, not 'x'"),
         ("precision/timing=-1", "option precision/timing: .*"),
     ],
 )
@@ -225,9 +233,9 @@ def test_the_command_line_itself(tisim: CommandLine, arguments: list[str], messa
 
 
 def test_options_without_effect(tisim: CommandLine) -> None:
-    refused(tisim, tisim.replay("--seed", "3", RING), "--seed is for --uncertainty, .*")
+    refused(tisim, tisim.replay("--seed", "3", RING), "--seed needs --uncertainty")
     part = ("--gantt", str(tisim.directory / "x.svg"), "--begin", "3s", "--end", "2s")
-    refused(tisim, tisim.replay(*part, RING), "--begin is before --end, not 3 s and 2 s")
+    refused(tisim, tisim.replay(*part, RING), "--begin must be before --end, not 3 s and 2 s")
 
 
 @pytest.mark.parametrize(
@@ -264,7 +272,7 @@ def test_a_result_that_cannot_be_written(tisim: CommandLine) -> None:
     refused(
         tisim,
         tisim.replay("--json", str(tisim.directory), RING),
-        "DIR: is a directory; name a file to write",
+        "DIR: is a directory; give the name of a file to write",
     )
 
 
@@ -303,7 +311,7 @@ def test_units_a_second_have_a_prefix(tisim: CommandLine) -> None:
     """The command itself is checked only after the speed."""
     for command, rest in (("record", ("-o", "x")), ("execute", (RING,))):
         start = (command, "--speed", "2.5Gf", *rest, "--", "no-such-program")
-        refused(tisim, tisim(*start), "there is no command no-such-program.*")
+        refused(tisim, tisim(*start), "no such command: no-such-program.*")
         start = (command, "--speed", "0", *rest, "--", "no-such-program")
         refused(tisim, tisim(*start), "--speed must be above zero")
 
@@ -322,26 +330,29 @@ def test_missing_files(tisim: CommandLine, option: str) -> None:
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"t/.hidden": ""}, "DIR/t: has no file in it"),
-        ({"t/sub/r0": "0 compute 1\n"}, "DIR/t: has no file in it, only directories; name .*: sub"),
-        ({"t/r0": ""}, "DIR/t/r0: has no action in it"),
+        ({"t/.hidden": ""}, "DIR/t: contains no files"),
+        (
+            {"t/sub/r0": "0 compute 1\n"},
+            "DIR/t: contains no files, only directories; .*: sub",
+        ),
+        ({"t/r0": ""}, "DIR/t/r0: contains no action"),
         (
             {"t/r0": "0 compute 1\n", "t/r2": "2 compute 1\n"},
             "DIR/t: rank 1 of 0 to 2 has no file; ranks are numbered from 0 without a gap",
         ),
         (
             {"t/a": "0 compute 1\n", "t/b": "0 compute 1\n"},
-            "DIR/t/b: is of rank 0, and so is DIR/t/a; a rank has one file",
+            "DIR/t/b: is of rank 0, and so is DIR/t/a; a rank must have only one file",
         ),
         ({"t/r": bytes(range(256))}, "DIR/t/r:1: is not text: the byte 0x00 at column 1; .*"),
         ({"t/r": b"0 compute 1\n0 \xff\x00\n"}, "DIR/t/r:2: is not text: the byte 0x.. at col.*"),
         (
             {"t/r0": "0 compute 1\n0 send 1 0 10\n0 sen", "t/r1": "1 recv 0 0 10\n"},
-            "DIR/t/r0:3: .*the file ends inside this line, it looks cut: copy or trace it again",
+            "DIR/t/r0:3: .*the file ends within this line and looks truncated: .*",
         ),
         (
             {"t/r0": "0 send 1 0 10 6\n0 send 1", "t/r1": "1 recv 0 0 10 6\n"},
-            "DIR/t/r0:2: .*the file ends inside this line, it looks cut: copy or trace it again",
+            "DIR/t/r0:2: .*the file ends within this line and looks truncated: .*",
         ),
     ],
 )
@@ -358,7 +369,7 @@ def test_an_archive_that_is_not_whole(tisim: CommandLine) -> None:
     refused(
         tisim,
         tisim.replay(tisim.write("cut.tar.xz", content)),
-        r"DIR/cut.tar.xz.*: is damaged or not whole \(.*\); get it again",
+        r"DIR/cut.tar.xz.*: is damaged or incomplete \(.*\); download it again",
     )
 
 
@@ -369,15 +380,15 @@ def test_an_archive_that_is_not_whole(tisim: CommandLine) -> None:
         ("recv 7 0 10", "source 7 does not exist: the ranks of this trace are 0 to 1; .*"),
         ("bcast 10 7", "root 7 does not exist: .*"),
         ("send 1 0 ten", "count 'ten' is not a number"),
-        ("send 1 0 -10", "count '-10' is negative; it is 0 or more"),
-        ("compute -1", "flops '-1' is negative; it is 0 or more"),
+        ("send 1 0 -10", "count '-10' is negative; must be at least 0"),
+        ("compute -1", "flops '-1' is negative; must be at least 0"),
         ("compute nan", "flops 'nan' is not a number"),
-        ("sleep -1", "seconds '-1' is negative; it is 0 or more"),
+        ("sleep -1", "seconds '-1' is negative; must be at least 0"),
         ("send 1 0 1e300", "count '1e300' does not fit into 64 bits"),
-        ("send 1 0 10 99", "there is no type 99; types are 0 to 59, and -1"),
+        ("send 1 0 10 99", "no type 99; types are 0 to 59, and -1"),
         ("send 1", "send needs .*got 1.*"),
-        ("comput 1", "there is no action 'comput', but compute; .*"),
-        ("checkpoint 1", "there is no action 'checkpoint'; an action of your own has to be reg.*"),
+        ("comput 1", "unknown action 'comput', but compute; .*"),
+        ("checkpoint 1", "unknown action 'checkpoint'; a custom action must be reg.*"),
         ("alltoallv 1 1 1 1", "alltoallv needs .*"),
     ],
 )
@@ -390,5 +401,5 @@ def test_the_number_of_ranks(tisim: CommandLine) -> None:
     refused(
         tisim,
         tisim.replay("--ranks", "8", tisim.trace(*TWO)),
-        "DIR/trace: is a trace of 2 ranks, not of 8 as asked for; .*",
+        "DIR/trace: is a trace of 2 ranks, not of the requested 8; .*",
     )

@@ -43,8 +43,8 @@ def test_the_table(tisim: CommandLine) -> None:
     ]
     assert re.fullmatch(r"compute  +\S+ s  mean over ranks \(\S+ s to \S+ s\)", lines[5])
     assert re.fullmatch(r"communication  +\S+ s  mean over ranks \(\S+ s to \S+ s\)", lines[6])
-    assert re.fullmatch(r"trust  +no measurements .* beside graphene.xml: the error .*", lines[7])
-    assert re.fullmatch(r"simulation took  +\S+ s  [\d,]+ actions a second", lines[8])
+    assert re.fullmatch(r"trust  +no measurements .* next to graphene.xml: the error .*", lines[7])
+    assert re.fullmatch(r"simulation took  +\S+ s  [\d,]+ actions per second", lines[8])
     assert len(lines) == 9
     precise = tisim.replay("--digits", "9", RING, platform=GRAPHENE).out
     assert precise.startswith("simulated time    0.0366590442 s\n")
@@ -78,7 +78,7 @@ def test_a_package_that_is_missing(
         cli.main(["replay"])
     assert stopped.value.code == 2
     assert capsys.readouterr().err == (
-        f"tisim: {package} is not installed, which this needs: pip install {remedy}\n"
+        f"tisim: {package} is required but not installed: pip install {remedy}\n"
     )
 
 
@@ -102,7 +102,7 @@ def test_a_package_is_missed_before_the_work(
     monkeypatch.chdir(tisim.directory)
     tisim.write("study.toml", 'trace = "none"\nplatform = "none"\n[vary]\nspeed = ["x1", "x2"]\n')
     outcome = tisim(*command.split())
-    message = f"{package} is not installed, which this needs: pip install 'tisim[view]'"
+    message = f"{package} is required but not installed: pip install 'tisim[view]'"
     refused(tisim, outcome, re.escape(message))
 
 
@@ -357,7 +357,7 @@ def test_ctrl_c_stops_a_long_run(tisim: CommandLine) -> None:
     assert re.fullmatch(
         r"tisim: stopped by Ctrl-C at \S+ s of simulated time, after \d[\d,]* of about 128,000 "
         r"actions \(\d+\.\d%\)\n"
-        rf"  the slowest: {re.escape(trace)}/r\d+\.txt:\d+: rank \d+, which has done \d+\.\d% of "
+        rf"  the slowest: {re.escape(trace)}/r\d+\.txt:\d+: rank \d+, at \d+\.\d% of "
         r"its trace",
         said,
     )
@@ -373,8 +373,8 @@ def test_the_help_groups_commands(tisim: CommandLine) -> None:
         "Platforms and calibration",
         "GPUs",
         "Studies",
-        "Looking",
-        "Beginning",
+        "Results",
+        "Getting started",
         "Shell",
     ]
     assert "  cc, c++, fc  Compile with instruction counting" in text
@@ -408,5 +408,5 @@ def test_a_directory_with_files_is_left_alone(tisim: CommandLine, tmp_path: Path
     file.write_text("mine")
     outcome = tisim("examples", str(tmp_path))
     assert outcome.status == 2
-    assert "is not an empty directory; name another" in outcome.err
+    assert "is not an empty directory; choose another name" in outcome.err
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]

@@ -49,11 +49,11 @@ def test_absolute_names_in_an_archive(tisim: CommandLine) -> None:
 def test_headers_that_tarfile_stumbles_over(tisim: CommandLine, key: str, value: str) -> None:
     sparse = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "r", key: value}
     path = archive(tisim.directory / "a.tar", ("r0.txt", LINE), pax=sparse)
-    refused(tisim, tisim("check", path), "DIR/a.tar: is damaged or not whole .*get it again")
+    refused(tisim, tisim("check", path), "DIR/a.tar: is damaged or incomplete .*download it again")
 
 
 def test_devices_have_no_end(tisim: CommandLine) -> None:
-    device = "/dev/zero: is a device, which has no end; name a file or a pipe"
+    device = "/dev/zero: is an endless device; give a file or a pipe"
     zero = "/dev/zero"
     refused(tisim, tisim("check", zero), device)
     refused(tisim, tisim.replay(RING, platform=zero), device)
@@ -67,7 +67,7 @@ def test_devices_have_no_end(tisim: CommandLine) -> None:
 def test_a_trace_may_unpack_to_so_much(tisim: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = tisim.write("bomb.gz", gzip.compress(LINE * 100_000))
     tar = archive(tisim.directory / "b.tar", ("r0.txt", LINE * 100_000))
-    said = "the trace unpacks to more than 1.049 MB, the limit; 'tisim --unpack-limit SIZE .*"
+    said = "the trace unpacks to more than 1.049 MB, the limit; raise it with .*"
     monkeypatch.setenv(LIMIT_VARIABLE, "")
     for path in (bomb, tar):
         refused(tisim, tisim("--unpack-limit", "1MiB", "check", path), said)
@@ -88,7 +88,7 @@ def test_a_pipe_may_bring_so_much(tisim: CommandLine, monkeypatch: pytest.Monkey
 
     writer = threading.Thread(target=write)
     writer.start()
-    with pytest.raises(InputError, match="more than"):
+    with pytest.raises(InputError, match="larger than"):
         read_input(pipe)
     writer.join()
 
@@ -123,7 +123,7 @@ def test_imports_do_not_wait_for_a_pipe(tisim: CommandLine, form: tuple[str, ...
     pipe = tisim.directory / "pipe"
     os.mkfifo(pipe)
     outcome = tisim("import", *form, str(pipe), "-o", "t.tit")
-    refused(tisim, outcome, "DIR/pipe: is a pipe, and an import reads its files several times; .*")
+    refused(tisim, outcome, "DIR/pipe: is a pipe, but imports read files several times; .*")
 
 
 def result(**changes: object) -> str:
@@ -168,12 +168,12 @@ def test_studies_nested_without_end(tisim: CommandLine) -> None:
 
 def test_absurd_sizes(tisim: CommandLine) -> None:
     hosts = tisim.write("hosts", "Tremblay:99999999999999999999\n")
-    refused(tisim, tisim.replay("--hosts", hosts, RING), "DIR/hosts:1: a host has at most .*")
-    refused(tisim, tisim.replay("--jitter", "99999999999999", RING), "a jitter takes at most .*")
+    refused(tisim, tisim.replay("--hosts", hosts, RING), "DIR/hosts:1: a host may have at most .*")
+    refused(tisim, tisim.replay("--jitter", "99999999999999", RING), "jitter supports at most .*")
     large = ("--nodes", "99999999999999", "--bandwidth", "1Gbps", "--latency", "1us")
     for kind in ("cluster", "fat-tree", "torus", "dragonfly"):
         outcome = tisim("platform", "new", kind, *large, "--speed", "1Gf", "-o", "p.xml")
-        refused(tisim, outcome, "the number of hosts is at most .*")
+        refused(tisim, outcome, "the number of hosts must be at most .*")
     many = tisim("generate", "wavefront", "--ranks", "2", "--iterations", "22147483648", "-o", "x")
     refused(tisim, many, r"--iterations must be at most 2\^30, not 22147483648")
     # More than the cores of all hosts is equivalent to the number of ranks.
@@ -183,7 +183,7 @@ def test_absurd_sizes(tisim: CommandLine) -> None:
 def test_a_platform_without_a_name(tisim: CommandLine) -> None:
     words = ("--nodes", "4", "--bandwidth", "1GBps", "--latency", "1us", "--speed", "1Gf")
     outcome = tisim("platform", "new", "cluster", *words, "-o", "")
-    refused(tisim, outcome, "a platform is written to a file with a name, such as cluster.xml")
+    refused(tisim, outcome, "the platform needs a file name, such as cluster.xml")
 
 
 def test_a_host_of_many_digits(tisim: CommandLine) -> None:
@@ -206,15 +206,19 @@ def test_a_profile_that_never_rests(tisim: CommandLine) -> None:
         '<trace id="t" periodicity="1e-12">0 1</trace>',
     )
     outcome = tisim.replay(tisim.trace("compute 1"), platform=path)
-    refused(tisim, outcome, "DIR/platform.xml:4: a profile cannot start again every 1e-12 s; .*")
+    refused(tisim, outcome, "DIR/platform.xml:4: a profile cannot repeat every 1e-12 s; .*")
 
 
 @pytest.mark.parametrize(
     ("table", "speed", "message"),
     [
-        ("0,send,1,5\n1,recv,0,5\n", "0", "the speed of the recorded machine is above 0, not 0"),
+        (
+            "0,send,1,5\n1,recv,0,5\n",
+            "0",
+            "the speed of the recorded machine must be above 0, not 0",
+        ),
         ("0,send,1,-5\n1,recv,0,5\n", "1Gf", "DIR/t.csv:2: the bytes '-5' is negative"),
-        ('0,send,1,"5\n1,recv,0,5\n', "1Gf", "DIR/t.csv:.*is a quote not closed.*"),
+        ('0,send,1,"5\n1,recv,0,5\n', "1Gf", "DIR/t.csv:.*is a quote unclosed.*"),
         ("0,send,1,5,6\n1,recv,0,5\n", "1Gf", "DIR/t.csv:2: the row has more cells .*"),
     ],
 )
@@ -238,7 +242,7 @@ def test_what_nobody_foresaw_asks_for_a_report(
         cli.main(["platform", BACKBONE])
     said = capsys.readouterr().err
     assert ended.value.code == cli.INTERNAL_ERROR == 70
-    assert said.startswith("tisim: an error of tisim itself, not of what it was given; please rep")
+    assert said.startswith("tisim: internal error, not caused by the input; please rep")
     assert "ZeroDivisionError: of nothing (test_hostile_inputs.py:" in said
     assert said.count("\n") == 1
 

@@ -75,12 +75,12 @@ def test_the_stand_in_has_the_numbers_of_the_core() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"event_log": True}, "writes no event logs"),
-        ({"jitter": 5}, "has neither jitter nor"),
+        ({"event_log": True}, "does not support event logs, timelines, jitter"),
+        ({"jitter": 5}, "does not support event logs, timelines, jitter"),
         ({"config": {"network/ordering": "fifo"}}, "network/ordering is fifo"),
-        ({"config": {"smpi/iprobe-cpu-usage": "0.5"}}, "smpi/iprobe-cpu-usage leaves a part"),
-        ({"kernel": "fast"}, "kernel is core or simpy, not 'fast'"),
-        ({"ranks": 5}, "is a trace of 4 ranks, not of 5"),
+        ({"config": {"smpi/iprobe-cpu-usage": "0.5"}}, "smpi/iprobe-cpu-usage leaves part"),
+        ({"kernel": "fast"}, "kernel must be core or simpy, not 'fast'"),
+        ({"ranks": 5}, "is a trace of 4 ranks, not of the requested 5"),
     ],
 )
 def test_what_only_the_core_has_is_refused(options: dict[str, object], message: str) -> None:
@@ -92,16 +92,16 @@ def test_what_only_the_core_has_is_refused(options: dict[str, object], message: 
 def test_a_call_on_files_is_refused_with_its_place(tmp_path: Path) -> None:
     trace = tmp_path / "t.txt"
     trace.write_text("0 init\n0 open 1 /scratch/data\n")
-    with pytest.raises(tisim.InputError, match=r"t\.txt:2: .*no action 'open'"):
+    with pytest.raises(tisim.InputError, match=r"t\.txt:2: .*the action 'open'"):
         tisim.replay(trace, platform=GRAPHENE, kernel="simpy")
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        ("send 0 0 8 comm=3", "rank 0 is in no communicator 3 here"),
-        ("wait request=7", "there is no request 7 here"),
-        ("waitall requests=1,1", "request 1 stands twice in requests="),
+        ("send 0 0 8 comm=3", "rank 0 is not in a communicator 3 here"),
+        ("wait request=7", "no request 7 here"),
+        ("waitall requests=1,1", "request 1 occurs twice in requests="),
     ],
 )
 def test_a_wrong_call_is_refused_with_its_place(call: str, message: str, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ def test_two_ranks_that_receive_first(tisim: CommandLine) -> None:
     stuck(
         tisim,
         tisim.replay(trace),
-        "deadlock at 1 s: 2 ranks wait for what will never happen",
+        "deadlock at 1 s: 2 ranks wait for events that will never happen",
         "DIR/trace/r0.txt:2: rank 0: recv waits for a message from rank 1 with tag 7",
         "DIR/trace/r1.txt:2: rank 1: recv waits for a message from rank 0 with tag 0",
     )
@@ -29,7 +29,7 @@ def test_two_ranks_that_send_too_much_first(tisim: CommandLine) -> None:
     stuck(
         tisim,
         tisim.replay(trace),
-        "deadlock at 0 s: 2 ranks wait for what will never happen",
+        "deadlock at 0 s: 2 ranks wait for events that will never happen",
         "DIR/trace/r0.txt:2: rank 0: send waits for rank 1 to receive 1000000 bytes with tag 0",
         "DIR/trace/r1.txt:3: rank 1: wait waits for rank 0 to receive 1000000 bytes with tag 0",
     )
@@ -40,7 +40,7 @@ def test_requests_that_never_end(tisim: CommandLine) -> None:
     stuck(
         tisim,
         tisim.replay(trace),
-        "deadlock at 0.00120905813 s: 2 ranks wait for what will never happen",
+        "deadlock at 0.00120905813 s: 2 ranks wait for events that will never happen",
         "DIR/trace/r0.txt:3: rank 0: waitall waits for a message from rank 1 with tag 1",
         "DIR/trace/r1.txt: rank 1: the end of its trace waits for a message from any rank "
         "with tag 9",
@@ -93,10 +93,10 @@ def test_the_mistaken_null_is_told_of(tisim: CommandLine) -> None:
     stuck(
         tisim,
         outcome,
-        "deadlock at 2 s: 1 rank waits for what will never happen",
+        "deadlock at 2 s: 1 rank waits for events that will never happen",
         "DIR/trace/r0.txt:1: rank 0: recv waits for a message from any rank with tag 0",
-        "(a receive from -333 was taken for one from MPI_ANY_SOURCE; SimGrid's tracer writes -333 "
-        "for MPI_PROC_NULL too: --config tisim/null-source=proc-null reads it so)",
+        "(a receive from -333 was interpreted as MPI_ANY_SOURCE; SimGrid's tracer also writes -333 "
+        "for MPI_PROC_NULL: use --config tisim/null-source=proc-null for that)",
     )
     outcome = tisim.replay("--config", "tisim/null-source=proc-null", trace)
     assert (outcome.status, outcome.err) == (0, "")

@@ -25,9 +25,9 @@ def replayed(**arguments: object) -> package.Result:
 def test_a_bare_number_is_refused(tisim: CommandLine, option: str, example: str) -> None:
     outcome = tisim.replay(f"--{option}", "2", RING, platform=GRAPHENE)
     assert outcome.status == 2
-    assert f"not '2': say x2 or {example}" in outcome.err
+    assert f"not '2': use x2 or {example}" in outcome.err
     for number in (2, 2.0, "2"):
-        with pytest.raises(package.InputError, match="say x2"):
+        with pytest.raises(package.InputError, match="use x2"):
             replayed(**{option: number})
 
 
@@ -87,9 +87,9 @@ def test_how_far_to_trust_a_result(tmp_path: Path) -> None:
     platform = tmp_path / "p.xml"
     shutil.copy(GRAPHENE, platform)
     alone = replayed(platform=platform)
-    assert "beside p.xml: the error is unknown" in alone.trust
+    assert "next to p.xml: the error is unknown" in alone.trust
     alone.uncertainty = {"level": 0.9, "low_s": 1.0, "high_s": 2.0}
-    assert "beside p.xml; 90% interval 1 s to 2 s" in alone.trust
+    assert "next to p.xml; 90% interval 1 s to 2 s" in alone.trust
     sets = tmp_path / "p.sets.json"
     sets.write_text('{"sets": [{}], "measured": ["skampi.out"]}')
     text = replayed(platform=platform).trust
@@ -98,7 +98,8 @@ def test_how_far_to_trust_a_result(tmp_path: Path) -> None:
     result = replayed(platform=platform, latency="x2")
     assert result.trust == (
         "p.xml was calibrated by a, b; validated on lu, cg, whose real times were 1 to 1.11 times "
-        "the predicted ones; no interval (--uncertainty 20); no measurement has latency x2"
+        "the predicted ones; no interval (--uncertainty 20); not covered by measurements: latency "
+        "x2"
     )
     result.uncertainty = {"level": 0.9, "low_s": 1.0, "high_s": 2.0}
     assert "90% interval 1 s to 2 s" in result.trust

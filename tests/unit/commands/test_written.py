@@ -89,7 +89,9 @@ def test_a_trace_replaces_nothing_but_a_trace(
     own.write_text("notes\n")
     refused = tisim(*arguments, str(own))
     assert refused.status == 2
-    assert "own.tit: is there and is not a trace of tisim; name another file" in refused.err
+    assert (
+        "own.tit: already exists and is not a tisim trace; choose another file name"
+    ) in refused.err
     assert own.read_text() == "notes\n"
 
 

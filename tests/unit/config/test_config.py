@@ -125,19 +125,23 @@ def test_yes(word: str) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "says"),
     [
-        ("network/crosstraffic", "maybe", "it is yes or no"),
-        ("network/model", "ns-3", "it is one of SMPI, LV08, CM02, raw, not 'ns-3'"),
-        ("host/model", "ptask_L07", "it is one of default, compound"),
-        ("network/weight-S", "-1", "not negative, not '-1'"),
+        ("network/crosstraffic", "maybe", "must be yes or no"),
+        ("network/model", "ns-3", "must be one of SMPI, LV08, CM02, raw, not 'ns-3'"),
+        ("host/model", "ptask_L07", "must be one of default, compound"),
+        ("network/weight-S", "-1", "not '-1'"),
         ("network/TCP-gamma", "big", "not 'big'"),
         ("smpi/async-small-thresh", "1.5", "whole number of bytes"),
         ("smpi/send-is-detached-thresh", "9223372036854775808", r"must be below 2\^63"),
         ("tisim/jitter-seed", "18446744073709551616", r"must be below 2\^63"),
-        ("smpi/os", "0:1", "a row of the table is boundary:seconds:seconds a byte, not '0:1'"),
-        ("smpi/os", "0:1:2;0:3:4", "boundary 0 comes twice"),
+        (
+            "smpi/os",
+            "0:1",
+            "a row of the table must be boundary:seconds:seconds per byte, not '0:1'",
+        ),
+        ("smpi/os", "0:1:2;0:3:4", "boundary 0 occurs twice"),
         ("smpi/or", "0:1x:2", "unknown unit 'x'"),
-        ("smpi/bw-factor", "0:zero", "a factor is a number"),
-        ("smpi/bw-factor", "", "a factor is a number"),
+        ("smpi/bw-factor", "0:zero", "a factor must be a non-negative number"),
+        ("smpi/bw-factor", "", "a factor must be a non-negative number"),
         ("network/loopback-bw", "0", "must be above zero"),
         ("surf/precision", "1ly", "unknown unit 'ly'"),
         ("network/tolerance", "0.2", "must be at most 0.1"),
@@ -177,7 +181,7 @@ def test_items() -> None:
     assert config["network/crosstraffic"] is False
     assert config["network/weight-S"] == 2.0
     for bad in ("smpi/os", "=1", "smpi/os:0:1:2 x"):
-        with pytest.raises(InputError, match="an option is KEY=VALUE or KEY:VALUE"):
+        with pytest.raises(InputError, match="an option must be KEY=VALUE or KEY:VALUE"):
             Config.from_items([bad])
 
 
@@ -336,7 +340,7 @@ def test_adjustments_of_computations(tmp_path: Path) -> None:
     config = Config({"smpi/comp-adjustment-file": str(path)})
     assert Settings(graphene, config).speedups == {"a.f:30:a.f:130": 1.25, "b.f:1:b.f:2": 0.5}
     path.write_text('"start:stop","ratio"\n"a.f:30:a.f:130",fast\n')
-    with pytest.raises(InputError, match="a line is") as caught:
+    with pytest.raises(InputError, match="a line must be") as caught:
         Settings(graphene, config)
     assert caught.value.line == 2
     path.unlink()
@@ -361,8 +365,8 @@ def test_the_core_refuses_fields_that_are_missing_unknown_or_out_of_range() -> N
     values = {name: getattr(settings.model, name) for name in _core.Model.fields()}
     assert _core.Model(**values).weight_s == 8775.0
     for change, says in (
-        ({"weight_s": -1.0}, "weight_s is a finite number that is not negative"),
-        ({"envelope": float("nan")}, "envelope is a finite number"),
+        ({"weight_s": -1.0}, "weight_s must be a finite non-negative number, not"),
+        ({"envelope": float("nan")}, "envelope must be a finite non-negative number,"),
         ({"eager_threshold": 2**40}, "eager_threshold must not be"),
         ({"overheads": []}, "overheads must have a first kind"),
     ):

@@ -212,7 +212,7 @@ def test_the_load_of_a_replay(root: Path, tmp_path: Path) -> None:
     [
         ('{"ranks": [], "x": 1}', "this is not a result"),
         ("{", "this is not JSON"),
-        (None, "has no load of links; write one with: tisim replay --breakdown --json"),
+        (None, "contains no link loads; create it with: tisim replay --breakdown --json"),
     ],
 )
 def test_what_is_no_load(root: Path, tmp_path: Path, text: str | None, said: str) -> None:
@@ -224,7 +224,7 @@ def test_what_is_no_load(root: Path, tmp_path: Path, text: str | None, said: str
     assert isinstance(outcome.exception, InputError)
     assert said in str(outcome.exception)
     outcome = CliRunner().invoke(platform_command, [graphene, "--load", str(run)])
-    assert "give --draw FILE too" in str(outcome.exception)
+    assert "needs --draw FILE" in str(outcome.exception)
 
 
 def test_lines_end_at_the_sides_of_boxes(tmp_path: Path) -> None:

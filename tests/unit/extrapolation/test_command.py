@@ -46,14 +46,17 @@ def test_a_wrong_call_ends_with_one_message(
 ) -> None:
     output = str(tmp_path / "made.tit")
     for arguments, says in (
-        ((*rings, "--to", "64", "-o", str(tmp_path / "made")), "call it made.tit"),
+        ((*rings, "--to", "64", "-o", str(tmp_path / "made")), "the suffix .tit: made.tit"),
         ((*rings[:2], "--to", "64", "-o", output), "3 numbers of ranks"),
         ((*rings, "no.tit", "--to", "64", "-o", output), "no.tit"),
-        ((*rings, rings[1], "--to", "64", "-o", output), "one trace of each number"),
-        ((*rings, "--to", "64", "-o", rings[0]), "is one of the traces"),
-        ((*rings, "--to", "64", "-o", output, "--prefer", "no name"), "chooses nothing"),
-        ((*rings, "--to", str(1 << 30), "-o", output), "up to 16,777,216 ranks"),
-        ((*rings, "--to", "64", "-o", output, "--check", rings[0]), "has 4 ranks, not 64"),
+        ((*rings, rings[1], "--to", "64", "-o", output), "one trace for each number"),
+        ((*rings, "--to", "64", "-o", rings[0]), "is also an input trace; choose another name for"),
+        ((*rings, "--to", "64", "-o", output, "--prefer", "no name"), "matches nothing"),
+        ((*rings, "--to", str(1 << 30), "-o", output), "at most 16,777,216 ranks"),
+        (
+            (*rings, "--to", "64", "-o", output, "--check", rings[0]),
+            "has 4 ranks, not 64",
+        ),
     ):
         outcome = tisim("extrapolate", *arguments)
         assert outcome.status == 2
@@ -81,7 +84,7 @@ def test_a_recorded_trace_of_that_size_is_compared(
     assert "calls are equal" in same.out
     other = tisim(*command, wrong)
     assert other.status == 1
-    assert "64 ranks make other calls" in other.out
+    assert "64 ranks make different calls" in other.out
     assert tisim(*command, rings[0]).status == 2
 
 

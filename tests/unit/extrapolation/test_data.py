@@ -126,7 +126,7 @@ def test_other_numbers_are_compared_one_by_one(
     other = written(lambda rank, ranks: [*sorted_keys(rank, ranks), "barrier"], 32, tmp_path)
     more = tisim(*command, str(other))
     assert more.status == 1
-    assert "32 ranks make other calls" in more.out
+    assert "32 ranks make different calls" in more.out
 
 
 def test_the_summary_names_what_is_approximate(
@@ -280,7 +280,7 @@ def test_pieces_with_computations_between_them_are_one_access(tmp_path: Path) ->
 
     traces = [written(program, ranks, tmp_path) for ranks in (4, 8, 16)]
     made = tmp_path / "made.tit"
-    with pytest.raises(InputError, match="a byte or more, not 0"):
+    with pytest.raises(InputError, match="must be at least one byte, not 0"):
         extrapolate(traces, 64, made, max_access=0)
     extrapolate(traces, 64, made)
     lines = [line.decode() for line in PackedTrace(made).lines(3)]
@@ -296,4 +296,4 @@ def test_traces_without_files_have_nothing_to_split(tisim: CommandLine, tmp_path
     asked = ("--max-access", "4MiB", "--to", "64", "-o", str(tmp_path / "made.tit"))
     outcome = tisim("extrapolate", *paths, *asked)
     assert outcome.status == 2
-    assert "no accesses to files that could be split" in outcome.err
+    assert "no file accesses that could be split" in outcome.err

@@ -141,7 +141,7 @@ def test_the_page_and_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture[
     command = ("extrapolate", *traces, "--to", "64", "-o", str(tmp_path / "made.tit"))
     outcome = tisim(*command, "--report", str(page), "--plot", str(picture))
     assert outcome.status == 0
-    assert "from 4 ranks on most is" in outcome.out
+    assert "from 4 ranks on, the largest cost is" in outcome.out
     text = page.read_text()
     assert "What dominates" in text
     assert "data:image/svg+xml" in text
@@ -156,7 +156,7 @@ def test_the_page_and_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "e-0" not in cells
     assert " to " not in cells
     assert "<li>part of computing in the time: " in timed.read_text()
-    assert f"real runs stand beside {GRAPHENE.name}" in timed.read_text()
+    assert f"real runs are stored next to {GRAPHENE.name}" in timed.read_text()
     first = picture.read_bytes()
     assert tisim(*command, "--plot", str(picture)).status == 0
     assert picture.read_bytes() == first

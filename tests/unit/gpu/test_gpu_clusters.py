@@ -84,7 +84,7 @@ def test_the_command_writes_a_platform_on_which_mpi_programs_replay(tisim: Comma
         *("-o", str(file)),
     )
     assert refused.status == 2
-    assert "8 GPUs of a node do not share 3 interfaces equally" in refused.err
+    assert "8 GPUs of a node cannot share 3 interfaces evenly" in refused.err
 
 
 def test_nccl_tests_prints_the_table_of_nccl_tests(tisim: CommandLine) -> None:
@@ -107,8 +107,11 @@ def test_nccl_tests_prints_the_table_of_nccl_tests(tisim: CommandLine) -> None:
     assert data["gpus"] == 8
     assert data["rows"][-1]["time"] == call.time
     for wrong, message in (
-        (("-b", "3x"), "--minbytes: bytes such as 8, 64K, 32M or 1G, not '3x'"),
-        (("-b", "2M", "-e", "1M"), "sizes go from a byte or more upwards, not from 2097152"),
+        (("-b", "3x"), "--minbytes must be bytes such as 8, 64K, 32M or 1G, not '3x'"),
+        (
+            ("-b", "2M", "-e", "1M"),
+            "sizes must increase from at least one byte, not go from 2097152",
+        ),
         (("--gpus", "17"), "GPUs 0 to 15, not 0 to 16"),
     ):
         refused = tisim(*words, *wrong)
@@ -148,13 +151,15 @@ def test_oversubscribed_switches_slow_those_operations_that_cross_them() -> None
 
 
 def test_platforms_that_are_not_of_equal_gpus_are_refused(root: str) -> None:
-    with pytest.raises(InputError, match="has no property tisim/gpu; 'tisim platform new gpu-cl"):
+    with pytest.raises(
+        InputError, match="lacks the property tisim/gpu; 'tisim platform new gpu-cl"
+    ):
         machine_of(Platform.load(f"{root}/platforms/graphene.xml"))
     for first, second, message in (
         ("model=b300,gpus=2,nics=1", "model=b300,gpus=2,nics=1", "unknown model 'b300'"),
-        ("model=a100,gpus=2", "model=a100,gpus=2", "nics is a whole number, not ''"),
+        ("model=a100,gpus=2", "model=a100,gpus=2", "nics must be a whole number, not ''"),
         ("model=a100,gpus=2,nics=2", "model=a100,gpus=2,nics=1", "are not equal"),
-        ("model=a100,gpus=3,nics=1", "model=a100,gpus=3,nics=1", "do not have 3 GPUs each"),
+        ("model=a100,gpus=3,nics=1", "model=a100,gpus=3,nics=1", "have 3 GPUs"),
     ):
         builder = PlatformBuilder()
         with builder.zone("node"):
@@ -167,8 +172,8 @@ def test_platforms_that_are_not_of_equal_gpus_are_refused(root: str) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"fabric": "ring"}, "a fabric is rail or fat-tree, not 'ring'"),
-        ({"nic_rate": 0.0}, "bandwidth of an interface is above 0"),
+        ({"fabric": "ring"}, "a fabric must be rail or fat-tree, not 'ring'"),
+        ({"nic_rate": 0.0}, "bandwidth of an interface must be above 0"),
     ],
 )
 def test_machines_that_make_no_platform_are_refused(

@@ -65,7 +65,7 @@ def test_the_frame_has_the_fastest_first_and_what_does_not_fit_last() -> None:
 
 
 def test_nothing_that_divides_is_an_error() -> None:
-    with pytest.raises(InputError, match="no layout divides small, 3 sequences and 7 GPUs"):
+    with pytest.raises(InputError, match="no layout divides small, 3 sequences and 7 GPUs evenly;"):
         layouts(SMALL, gpus=7, global_batch=3, machine=H100)
 
 
@@ -78,7 +78,7 @@ def test_the_command(tisim: CommandLine, tmp_path: Path) -> None:
     outcome = tisim(*words, *few, "-o", str(table), "--picture", str(picture))
     assert outcome.status == 0, outcome.err
     assert "10 layouts, of which 10 fit" in outcome.out
-    assert "the interval of steps measured on A100; what" in outcome.out
+    assert "the interval of steps measured on A100; GPU" in outcome.out
     assert len(table.read_text().splitlines()) == 11
     text = picture.read_text()
     assert "tp2 pp2 dp4 mb1" in text
@@ -89,9 +89,9 @@ def test_the_command(tisim: CommandLine, tmp_path: Path) -> None:
     rows = json.loads(tisim(*words, *few, "--json", "-").out)
     assert [row["seconds"] for row in rows] == sorted(row["seconds"] for row in rows)
     for wrong, message in (
-        (("--tp", "2,x"), "--tp is numbers such as 1,2,4"),
-        (("--schedule", "fast"), "--schedule is some of gpipe,1f1b"),
-        (("--picture", "x.gif"), "the suffix of a picture is one of .svg, .png"),
+        (("--tp", "2,x"), "--tp must be numbers such as 1,2,4"),
+        (("--schedule", "fast"), "--schedule must be chosen from gpipe,1f1b"),
+        (("--picture", "x.gif"), "the suffix of a picture must be one of .svg, .png"),
     ):
         outcome = tisim(*words, *wrong)
         assert outcome.status == 2
@@ -102,7 +102,7 @@ def test_nothing_that_fits_is_an_error(tisim: CommandLine) -> None:
     words = ("--model", "gpt3-175b", "--gpus", "8", "--global-batch", "8")
     outcome = tisim("layouts", *words)
     assert outcome.status == 2
-    assert "layouts fits into the memory of a GPU; one needs" in outcome.err
+    assert "layouts fits into GPU memory; the smallest needs" in outcome.err
 
 
 def test_each_step_has_an_interval(tisim: CommandLine, tmp_path: Path) -> None:

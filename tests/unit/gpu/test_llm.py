@@ -223,16 +223,16 @@ def test_a_large_step_is_a_small_file() -> None:
         (Layout(pipeline=3, global_batch=1), "do not divide 8 layers"),
         (Layout(data=2, global_batch=3), "not a multiple"),
         (Layout(global_batch=0), "not a multiple"),
-        (Layout(chunks=2, global_batch=1), "only --schedule interleaved"),
+        (Layout(chunks=2, global_batch=1), "--chunks needs --schedule interleaved"),
         (Layout(pipeline=2, global_batch=2, schedule="interleaved"), "above 1"),
         (Layout(1, 2, 1, 1, 3, "interleaved", 2), "a multiple of --pp"),
-        (Layout(pipeline=2, global_batch=2, zero=2), "for --pp 1"),
-        (Layout(global_batch=2, sequence_parallel=True), "is for --tp"),
+        (Layout(pipeline=2, global_batch=2, zero=2), "need --pp 1"),
+        (Layout(global_batch=2, sequence_parallel=True), "needs --tp"),
         (Layout(global_batch=2, context=3), "--cp 3 cuts a sequence in 6 parts"),
-        (Layout(global_batch=2, context=2, attention="standard"), "for --attention flash"),
+        (Layout(global_batch=2, context=2, attention="standard"), "needs --attention flash"),
         (Layout(data=2, global_batch=2, expert=2), "does not divide 1 experts"),
         (Layout(global_batch=2, schedule="zero-bubble"), "--pp above 1"),
-        (Layout(1, 2, 1, 1, 2, "zero-bubble", recompute="full"), "--recompute full drops"),
+        (Layout(1, 2, 1, 1, 2, "zero-bubble", recompute="full"), "--recompute full"),
     ],
 )
 def test_layouts_that_do_not_divide(layout: Layout, message: str) -> None:
@@ -260,7 +260,7 @@ def test_models_of_files(tmp_path: Path) -> None:
     for text, message in (
         ("layers=2", "lacks hidden"),
         ("wings=2", "no 'wings'"),
-        ("layers=0", "layers of a model is not 0"),
+        ("layers=0", "layers of a model cannot be 0"),
         ("layers=", "TOML"),
     ):
         path.write_text(text)

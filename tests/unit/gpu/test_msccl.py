@@ -85,18 +85,18 @@ def test_the_table_names_the_algorithm(tisim: CommandLine) -> None:
     refused = tisim(*words, "all_reduce")
     assert (refused.status, "mine is an algorithm for all_gather" in refused.err) == (2, True)
     refused = tisim(*words[:-1], "8", "all_gather")
-    assert (refused.status, "an algorithm of 4 GPUs, not of 8" in refused.err) == (2, True)
+    assert (refused.status, "an algorithm for 4 GPUs, not for 8" in refused.err) == (2, True)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("<algo", "this is not XML"),
-        ("<graph/>", "an algorithm of MSCCL is an <algo>, not a <graph>"),
-        (algorithm([[], []], "scan"), "coll is one of allreduce, .*, not 'scan'"),
+        ("<graph/>", "an MSCCL algorithm must be an <algo>, not a <graph>"),
+        (algorithm([[], []], "scan"), "coll must be one of allreduce, .*, not 'scan'"),
         (ring(3).replace('ngpus="3"', 'ngpus="4"'), "each <gpu> from 0 to 3 once"),
-        (ring(3).replace('ngpus="3"', 'ngpus="x"'), "ngpus of a <algo> is a whole number"),
-        (ring(3).replace('type="rcs"', 'type="put"'), "a step is one of s, .*, not 'put'"),
+        (ring(3).replace('ngpus="3"', 'ngpus="x"'), "ngpus of a <algo> must be a whole number of"),
+        (ring(3).replace('type="rcs"', 'type="put"'), "a step must be one of s, .*, not 'put'"),
         (ring(3).replace('type="rcs"', 'type="s"'), "sends 2 times to GPU 1 .* receives 1 times"),
         (ring(3).replace('recv="2"', 'recv="1"'), "GPU 1 sends 0 times to GPU 0"),
         (split_ring(4).replace('deps="1"', 'deps="9"'), "waits for step 9 of thread block 0"),

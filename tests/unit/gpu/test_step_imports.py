@@ -118,10 +118,10 @@ def recorded(path: Path, *events: object, world: int = 1, model: bool = True) ->
 @pytest.mark.parametrize(
     ("name", "time", "message"),
     [
-        ("ts", "1e400", "'gemm' has no possible time: it begins at inf us and takes 5 us"),
-        ("ts", "NaN", "'gemm' has no possible time: it begins at nan us"),
-        ("dur", "-5", "'gemm' has no possible time: it begins at 30 us and takes -5 us"),
-        ("dur", "1e400", "'gemm' has no possible time"),
+        ("ts", "1e400", "'gemm' has an impossible time: it begins at inf us and takes 5 us"),
+        ("ts", "NaN", "'gemm' has an impossible time: it begins at nan us"),
+        ("dur", "-5", "'gemm' has an impossible time: it begins at 30 us and takes -5 us"),
+        ("dur", "1e400", "'gemm' has an impossible time"),
     ],
 )
 def test_times_that_are_none_are_named_with_their_line(
@@ -202,7 +202,7 @@ def test_messages_of_a_batch_are_those_recorded_before_its_launch(tmp_path: Path
     path = tmp_path / "r.json"
     path.write_text(json.dumps(content))
     assert read_kineto(path).kept_times == 2
-    not_met = "meetings with calls that other ranks have not recorded; those here keep their times"
+    not_met = "calls whose counterparts other ranks did not record; they keep their times"
     assert read_kineto(path).omissions == {"events of category cpu_op": 4, not_met: 2}
     recording = read_kineto(path, messages=True)
     assert recording.kept_times == 0
@@ -220,10 +220,10 @@ def test_messages_of_a_batch_are_those_recorded_before_its_launch(tmp_path: Path
         (b'{"traceEvents": []}', "it has no kernels"),
         (b"nonsense", "not JSON"),
         (b"\x1f\x8bnonsense", "neither text nor gzip"),
-        (gzip.compress(bytes(range(32, 127)) * 9, mtime=0)[:60], "cut off|not JSON"),
+        (gzip.compress(bytes(range(32, 127)) * 9, mtime=0)[:60], "truncated|not JSON"),
         (b'{"traceEvents": [{"ph": "X"}}', "not JSON"),
         (b'{"distributedInfo": {"world_size": 1e999}}', "OverflowError"),
-        (b'{"distributedInfo": {"world_size": 1e15}}', "1000000000000000 ranks; there are 1 to"),
+        (b'{"distributedInfo": {"world_size": 1e15}}', "1000000000000000 ranks; possible are 1 to"),
     ],
 )
 def test_what_is_no_recording(tmp_path: Path, content: bytes, message: str) -> None:
@@ -290,7 +290,7 @@ def test_nodes_wait_for_what_they_need_and_for_their_stream_only(tmp_path: Path)
         node(5, COMPUTE, 12),
     )
     recording = read_chakra(path)
-    assert recording.omissions == {"dependencies on nodes that are not there": 1}
+    assert recording.omissions == {"dependencies on missing nodes": 1}
     assert (recording.kernels, recording.collectives, recording.kept_times) == (6, 1, 1)
     spans = run_step(recording.graph, A100, logs=True).spans
     ends = sorted(round(span.end * 1e6, 6) for span in spans)
@@ -340,8 +340,11 @@ def test_groups_of_metadata(tmp_path: Path) -> None:
     ("nodes", "message"),
     [
         ((), "has no nodes"),
-        ((b"\xff\xff",), "a damaged one: message 2 at byte 8"),
-        ((node(1, COMPUTE, 1, (2,)), node(2, COMPUTE, 1, (1,))), "nodes 1, 2 depend on one"),
+        ((b"\xff\xff",), "it is damaged: message 2 at byte 8"),
+        (
+            (node(1, COMPUTE, 1, (2,)), node(2, COMPUTE, 1, (1,))),
+            "nodes 1, 2 form a dependency cycle, or depend on one",
+        ),
         ((node(1, COMPUTE), node(1, COMPUTE)), "two nodes of this"),
         ((node(1, SEND, comm_dst=5, comm_size=1),), "node 1 sends to or receives from rank 5"),
     ],
@@ -351,7 +354,7 @@ def test_what_is_no_execution_trace(tmp_path: Path, nodes: tuple[bytes, ...], me
         read_chakra(written(tmp_path / "t.et", *nodes))
     (tmp_path / "t.1.et").write_bytes(b"")
     (tmp_path / "t.2.et").write_bytes(b"")
-    with pytest.raises(InputError, match=r"t\.0\.et is not there"):
+    with pytest.raises(InputError, match=r"t\.0\.et is missing"):
         read_chakra(tmp_path / "t.1.et")
 
 
@@ -447,7 +450,7 @@ def test_what_is_no_table(tmp_path: Path, rows: list[str], count: int | None, me
     with pytest.raises(InputError) as error:
         read_simai(table(tmp_path / "t.txt", *rows, count=count))
     assert message in str(error.value)
-    with pytest.raises(InputError, match="of 9000000000 ranks; there are 1 to 1,048,576"):
+    with pytest.raises(InputError, match="has 9000000000 ranks; possible are 1 to 1,048,576"):
         read_simai(table(tmp_path / "t.txt", *rows, count=count), ranks=9_000_000_000)
-    with pytest.raises(InputError, match="3 GPUs are not a whole number of 2 x 1"):
+    with pytest.raises(InputError, match="3 GPUs are not a multiple of the 2 x 1"):
         read_simai(table(tmp_path / "t.txt", *rows, count=count), ranks=3)

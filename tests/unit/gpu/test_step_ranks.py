@@ -18,8 +18,8 @@ from tisim.gpu.step_run import run_step
 
 A100 = replace(STEP_MACHINES["a100"], launch=0.0)
 MEGA = 1 << 20
-NOT_MET = "meetings with calls that other ranks have not recorded; those here keep their times"
-COPIED = "recordings of other ranks, which do what the recorded one next below them does"
+NOT_MET = "calls whose counterparts other ranks did not record; they keep their times"
+COPIED = "ranks without a recording, which repeat the nearest recorded rank below them"
 # A kernel: its name, microseconds, and PyTorch's information on a call.
 Kernel = tuple[str, float, dict[str, object]]
 
@@ -149,11 +149,11 @@ def test_process_groups_of_the_same_ranks_are_communicators_of_their_own(tmp_pat
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ([(0, 2, ""), (0, 2, "again.json")], "no distributedInfo of which rank it is"),
+        ([(0, 2, ""), (0, 2, "again.json")], "neither a distributedInfo nor a name"),
         ([(0, 2, ""), (0, 2, "rank0.json")], "is of rank 0, as .*rank0.json is"),
-        ([(0, 2, ""), (1, 4, "")], "is of a job with 2 ranks, and others are of one with 4"),
+        ([(0, 2, ""), (1, 4, "")], "is of a job with 2 ranks, but others are of one with 4"),
         ([(0, 2, ""), (2, 2, "")], "is of rank 2 of 2"),
-        ([], "no recording"),
+        ([], "contains no recording"),
     ],
 )
 def test_files_that_are_not_of_one_job(
@@ -170,7 +170,7 @@ def test_a_number_in_a_name_fills_no_memory(tmp_path: Path) -> None:
     for rank in (0, 900_000_000):
         path = tmp_path / f"rank{rank}.json"
         path.write_text(json.dumps({"traceEvents": [kernel]}))
-    with pytest.raises(InputError, match="is of 900000001 ranks; there are 1 to 1,048,576"):
+    with pytest.raises(InputError, match="has 900000001 ranks; possible are 1 to 1,048,576"):
         read_kineto(tmp_path)
 
 
@@ -182,7 +182,7 @@ def test_a_directory_replays(tmp_path: Path, tisim: CommandLine) -> None:
     outcome = tisim("step", str(job))
     assert outcome.status == 0
     assert f"not in the graph: 6 {COPIED}" in outcome.out
-    assert "8 GPUs, of which 1 differs" in outcome.out
+    assert "8 GPUs, 1 of them distinct" in outcome.out
     files = [str(job / f"host_rank{rank}.pt.trace.json") for rank in (0, 1)]
     assert tisim("step", *files).out.splitlines()[1:] == outcome.out.splitlines()[1:]
     assert tisim("step", str(job), str(tmp_path / "x.graph")).status == 2
@@ -221,7 +221,7 @@ def test_one_rank_of_a_stage_between_makes_all(tmp_path: Path) -> None:
              for _, _, nodes in made.graph.programs]  # fmt: skip
     assert words == [["send", "receive"], ["receive", "send", "receive", "send"],
                      ["receive", "send"]]  # fmt: skip
-    assert "all ranks compute what the recorded one does" in assumed[0]
+    assert "all ranks compute the same as the recorded one, for the same time" in assumed[0]
     step = run_step(made.graph, A100)
     # A stage's seven kernels of 0.5 ms, one stage after the other up to the forward messages.
     assert step.seconds > 4e-3
@@ -249,11 +249,11 @@ def test_no_interval_is_printed_for_kernels_with_recorded_times(
 @pytest.mark.parametrize(
     ("messages", "grid", "message"),
     [
-        (AHEAD, "tp=2,dp=2,pp=3", "the ends do not show what others do"),
+        (AHEAD, "tp=2,dp=2,pp=3", "the first and last stages do not show what others do"),
         ((*BEHIND, *AHEAD), "tp=3,dp=2,pp=2", "leads to no stage"),
-        ((*BEHIND, *AHEAD), "tp=5", "both are those of the recorded job"),
-        ((*BEHIND, *AHEAD), "tp=2,ep=2", "'ep=2' is not"),
-        ((), "tp=1,dp=4", "communicator g2x1 of 2 ranks, 1 apart, spans no dimension"),
+        ((*BEHIND, *AHEAD), "tp=5", "both must be those of the recorded job"),
+        ((*BEHIND, *AHEAD), "tp=2,ep=2", "not 'ep=2'"),
+        ((), "tp=1,dp=4", "communicator g2x1 of 2 ranks, 1 apart, matches no dimension"),
     ],
 )
 def test_what_one_rank_does_not_show_is_refused(

@@ -258,20 +258,23 @@ def test_a_circle_is_named() -> None:
         ("ranks 0", "0 is not from 1"),
         ("ranks 1\nprogram 0\nend", "has no nodes"),
         ("ranks 1\nprogram 0\nseconds a 1", "no 'end'"),
-        ("ranks 1\nprogram 0\nseconds a -1\nend", "not an amount"),
-        ("ranks 1\nprogram 0\ndance a\nend", "no node 'dance'"),
-        ("ranks 1\nprogram 0\ndo x\nend", "no block 'x' stands above"),
-        ("ranks 1\nblock x\ndo x\nend", "no block 'x' stands above"),
+        ("ranks 1\nprogram 0\nseconds a -1\nend", "not"),
+        ("ranks 1\nprogram 0\ndance a\nend", "unknown node 'dance'"),
+        ("ranks 1\nprogram 0\ndo x\nend", "no block 'x' is defined above"),
+        ("ranks 1\nblock x\ndo x\nend", "no block 'x' is defined above"),
         ("ranks 2\nprogram 0\nhost 1\nend", "rank 1 has no program"),
         ("ranks 2\nprogram 0-1\nhost 1\nend\nprogram 1\nhost 1\nend", "exactly one program"),
         ("ranks 2\nprogram 0-1\nall_reduce a all 1\nend", "no communicator 'all'"),
-        ("ranks 2\nprogram 0-1\nsend a 2 1\nend", "not from -1 to 1"),
+        ("ranks 2\nprogram 0-1\nsend a 2 1\nend", "from -1 to 1"),
         ("ranks 2\nprogram 0-1\nsend a 0 1\nend", "sends to itself"),
-        ("ranks 2\nprogram 0-1\ngroup a\nsend b 1 1\nend\nend", "stands on stream a"),
-        ("ranks 2\nprogram 0-1\ngroup a\nhost 1\nend\nend", "has messages and collectives"),
+        ("ranks 2\nprogram 0-1\ngroup a\nsend b 1 1\nend\nend", "must be on stream a"),
+        (
+            "ranks 2\nprogram 0-1\ngroup a\nhost 1\nend\nend",
+            "must consist of messages and collectives",
+        ),
         ("ranks 2\nprogram 0-1\ngroup a\nend\nend", "of a group"),
         ("ranks 2\nprogram 0-1\ngroup a\nsend a 1 1\nend", "has no 'end'"),
-        ("ranks 1\nprogram 0\nrecord a e\nrecord b e\nend", "recorded by one stream"),
+        ("ranks 1\nprogram 0\nrecord a e\nrecord b e\nend", "recorded by only one stream"),
         (
             "ranks 2\ncommunicator c 2 1\nprogram 0-1\nall_reduce a c 1\nall_reduce b c 1\nend",
             "communicate on two streams",
@@ -294,7 +297,7 @@ def test_the_command(tisim: CommandLine, tmp_path: Path) -> None:
     graph.write_text("graph 1\nranks 8\nprogram 0-7\nseconds a 1\nend\n")
     outcome = tisim("step", str(graph), "--breakdown", "--timeline", str(tmp_path / "t.json"))
     assert outcome.status == 0
-    assert "8 GPUs, of which 1 differs" in outcome.out
+    assert "8 GPUs, 1 of them distinct" in outcome.out
     assert "overlapped" in outcome.out
     assert '"ph": "X"' in (tmp_path / "t.json").read_text()
     outcome = tisim("step", str(graph), "--timeline", str(tmp_path / "t.csv"))
@@ -303,5 +306,5 @@ def test_the_command(tisim: CommandLine, tmp_path: Path) -> None:
     assert outcome.err.endswith("Error: --keep-communication is for recordings\n")
     outcome = tisim("step", str(graph), "--set", "wings=2")
     assert outcome.status == 2
-    assert "no value 'wings'" in outcome.err
+    assert "no parameter 'wings'" in outcome.err
     assert "names are gemm-efficiency" in outcome.err

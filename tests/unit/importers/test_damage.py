@@ -61,7 +61,7 @@ def test_times_that_no_trace_can_have(number: str, tmp_path: Path) -> None:
     file = tmp_path / "dxt.txt"
     file.write_text(test_darshan.TEXT.replace("0.6000", number, 1))
     timeline = tmp_path / "calls.csv"
-    with pytest.raises(InputError, match="rank 0 has a number that no trace can have"):
+    with pytest.raises(InputError, match="rank 0 has an impossible number"):
         convert(file, tmp_path / "t.tit", format="darshan", speed=1e9, timeline=timeline)
     assert [path.name for path in tmp_path.iterdir()] == ["dxt.txt"]
 

@@ -94,8 +94,8 @@ def test_accesses_become_calls_at_offsets(tmp_path: Path) -> None:
         "1 finalize",
     ]
     assert notes == [
-        "DXT has reads and writes of files alone: what a rank did between them, messages too, "
-        "counts as computing"
+        "DXT contains only file reads and writes: everything between them, including messages, "
+        "counts as computation"
     ]
     assert check(tmp_path / "out").sound
 
@@ -141,19 +141,19 @@ def test_what_is_lost_is_told(tmp_path: Path) -> None:
         "0 pwrite 0 10 10",
     ]
     assert any("Darshan's memory was full" in note for note in notes)
-    assert any("an access of MPI-IO is left out" in note for note in notes)
-    assert any("begins before the one before has ended" in note for note in notes)
+    assert any("an MPI-IO access is left out" in note for note in notes)
+    assert any("begins before the previous one ends is placed" in note for note in notes)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (TEXT[: TEXT.rindex("X_POSIX")], r"is cut: 1 accesses of rank 1 to /scratch/in"),
-        (TEXT[:-40], r"dxt.txt:\d+: is not an access as DXT lists them"),
-        (TEXT.replace("# nprocs: 2", "# nprocs: 1"), "1 is not a rank: there are 1"),
-        (TEXT.replace("# nprocs: 2", "#"), "0 is not a rank: there are 0"),
-        (HEAD.format(ranks=2), "has no accesses: was DXT on"),
-        (HEAD.format(ranks=2) + "something else\n", "is not a row of a table of DXT"),
+        (TEXT[: TEXT.rindex("X_POSIX")], r"is truncated: 1 accesses of rank 1 to /scratch/in"),
+        (TEXT[:-40], r"dxt.txt:\d+: is not a DXT access"),
+        (TEXT.replace("# nprocs: 2", "# nprocs: 1"), "1 is not a rank: the trace has 1"),
+        (TEXT.replace("# nprocs: 2", "#"), "0 is not a rank: the trace has 0"),
+        (HEAD.format(ranks=2), "contains no accesses: was DXT enabled during"),
+        (HEAD.format(ranks=2) + "something else\n", "is not a row of a DXT table"),
     ],
 )
 def test_other_texts_end_with_one_message(tmp_path: Path, text: str, message: str) -> None:
@@ -240,7 +240,7 @@ def test_calls_of_posix_and_standard_io(tmp_path: Path) -> None:
         "1 close 0",
         "1 finalize",
     ]
-    for part in ("MPI_Send is left out", "MPI-IO is left out", "not opened", "rename is left out"):
+    for part in ("MPI_Send is left out", "is left out", "not opened", "rename is left out"):
         assert any(part in note for note in notes)
     assert check(tmp_path / "out").sound
 
@@ -255,9 +255,12 @@ def test_a_directory_or_a_text_may_be_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (RANK_1[:-10], r"1.txt:7: is not a call as recorder2text writes them; was the file cut\?"),
-        (RANK_1 + "0.1 0.2 read 0 0 ( /s/in )\n", "1.txt:8: read has other arguments"),
-        (RANK_1 + "0.1 0.2 fopen 0 0 ( /s/in q )\n", "1.txt:8: fopen has other arguments"),
+        (
+            RANK_1[:-10],
+            r"1.txt:7: is not a call in the format of recorder2text; is the file truncated?",
+        ),
+        (RANK_1 + "0.1 0.2 read 0 0 ( /s/in )\n", "1.txt:8: read has unexpected arguments"),
+        (RANK_1 + "0.1 0.2 fopen 0 0 ( /s/in q )\n", "1.txt:8: fopen has unexpected arguments"),
     ],
 )
 def test_other_records_end_with_one_message(tmp_path: Path, text: str, message: str) -> None:
@@ -269,9 +272,11 @@ def test_traces_without_texts_or_with_gaps_are_refused(tmp_path: Path) -> None:
     binary = tmp_path / "binary"
     binary.mkdir()
     (binary / "recorder.mt").write_bytes(b"\0")
-    with pytest.raises(InputError, match=r"has no texts of recorder2text; run: recorder2text"):
+    with pytest.raises(
+        InputError, match=r"contains no output of recorder2text; run: recorder2text"
+    ):
         convert([binary], tmp_path / "out", speed="1Gf")
     trace = texts(tmp_path, RANK_0, RANK_0, RANK_0)
     (trace / "_text" / "1.txt").unlink()
-    with pytest.raises(InputError, match="has no text of rank 1, but one of rank 2"):
+    with pytest.raises(InputError, match="contains no text of rank 1, but one of rank 2"):
         convert([trace], tmp_path / "out", speed="1Gf")

@@ -214,7 +214,7 @@ def test_what_cannot_be_right_is_refused(tmp_path: Path) -> None:
     writer = started()
     fields = struct.pack(">ih", 1, WORLD) + listed(1) + struct.pack(">h", 60)
     writer.call(CART_SUB, fields)
-    with pytest.raises(InputError, match="MPI_Cart_sub: who is in the new communicator"):
+    with pytest.raises(InputError, match="MPI_Cart_sub: the members of the new communicator"):
         imported(tmp_path, writer)
     assert not (tmp_path / "trace").exists()
     writer = started()
@@ -228,7 +228,7 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"the file run-0000.bin of rank 0 is missing"):
         convert(tmp_path, tmp_path / "trace", speed=1e9)
     (tmp_path / "run.meta").write_text("hostname=here\nfileprefix=run\n")
-    with pytest.raises(InputError, match="has no numprocs= and fileprefix="):
+    with pytest.raises(InputError, match="lacks the numprocs= and fileprefix= of DUMPI"):
         convert(tmp_path, tmp_path / "trace", speed=1e9)
 
 
@@ -255,5 +255,5 @@ MPI_Finalize returning at walltime 2.000000000, cputime 0.6 seconds in thread 0.
 
 def test_another_text_is_no_trace(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("0 init\n0 compute 1e6\n")
-    with pytest.raises(InputError, match="has no call of MPI as dumpi2ascii prints them"):
+    with pytest.raises(InputError, match="contains no MPI calls in the format of dumpi2ascii"):
         convert([tmp_path / "notes.txt"], tmp_path / "t.tit", format="dumpi", speed=1e9)

@@ -130,22 +130,25 @@ def test_an_open_order_of_waits_is_noted(tmp_path: Path) -> None:
     ]
     (note,) = made.notes
     assert (note.count, note.first) == (1, "rank 0, line 4")
-    assert "which of several messages ends first is open" in note.text
+    assert "the schedule leaves open which of several messages ends first;" in note.text
 
 
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
         ("a: calc 1\nb: calc 1\na requires b\nb requires a", "operations of rank 0 require one"),
-        ("calc 1 cpu 0\ncalc 1 cpu 1", "line 4: computes on the processors 0 and 1 at once"),
-        ("send 1b to 1", "goal:3: there is no rank 1"),
-        ("send 1b to -1", "goal:3: a send to no rank"),
+        (
+            "calc 1 cpu 0\ncalc 1 cpu 1",
+            "line 4: computes on the processors 0 and 1 at the same time",
+        ),
+        ("send 1b to 1", "goal:3: no rank 1"),
+        ("send 1b to -1", "goal:3: a send without a destination rank"),
         ("send 1b to 0 tag 4000000000", "goal:3: the tag 4000000000 is above 2^31 - 1"),
-        ("a requires b", "goal:3: there is no label a above"),
-        ("a: calc 1\na: calc 2", "goal:4: the label a is there twice"),
-        ("recv 1b to 0", "goal:3: a recv is from a rank"),
+        ("a requires b", "goal:3: no label a above"),
+        ("a: calc 1\na: calc 2", "goal:4: the label a occurs twice"),
+        ("recv 1b to 0", "goal:3: a recv needs 'from' and a rank"),
         ("put 1b to 0", "goal:3: 'put 1b to 0' is not a send, recv, calc, requires or irequires"),
-        ("calc 1\n}\nrank 0 {", "goal:5: rank 0 is there twice"),
+        ("calc 1\n}\nrank 0 {", "goal:5: rank 0 occurs twice"),
         ("calc 1\n}\nrank 1 {", "goal:5: rank 1 is not below num_ranks"),
     ],
 )
@@ -282,8 +285,11 @@ def test_a_faster_host_computes_faster_and_links_are_shared(
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("a: calc 1\nb: calc 1\na requires b\nb requires a", "rank 0, line 3: waits for others"),
-        ("calc 1\nr: recv 8b from 0", "rank 0, line 4: has begun and waits"),
+        (
+            "a: calc 1\nb: calc 1\na requires b\nb requires a",
+            "rank 0, line 3: waits for other operations",
+        ),
+        ("calc 1\nr: recv 8b from 0", "rank 0, line 4: has started and waits"),
     ],
 )
 def test_cycles_and_missing_messages(
@@ -309,9 +315,9 @@ def test_check_counts_what_nobody_receives(tmp_path: Path, tisim: CommandLine) -
     ("text", "message"),
     [
         ("num_ranks 1\n", "has no rank 0 of its 1 ranks"),
-        ("num_ranks 1\nrank 0 {\nsend 1b to 3\n}", ":3: there is no rank 3"),
-        ("num_ranks 1\nrank 0 {\na requires b\n}", ":3: there is no label a above"),
-        ("num_ranks 1\nrank 0 {\na: calc 1\na: calc 1\n}", ":4: the label a is there twice"),
+        ("num_ranks 1\nrank 0 {\nsend 1b to 3\n}", ":3: no rank 3"),
+        ("num_ranks 1\nrank 0 {\na requires b\n}", ":3: no label a above"),
+        ("num_ranks 1\nrank 0 {\na: calc 1\na: calc 1\n}", ":4: the label a occurs twice"),
         ("num_ranks 1\nrank 0 {\nput 1b to 0\n}", ":3: 'put 1b to 0' is not a send"),
         ("num_ranks 1\nrank 0 {\ncalc x\n}", ":3: 'x' is not a number"),
         ("num_ranks 1\nrank 0 {\ncalc 1 /* \n", "ends within rank 0"),
@@ -320,11 +326,11 @@ def test_check_counts_what_nobody_receives(tmp_path: Path, tisim: CommandLine) -
         ("num_ranks 1\nrank 0 {\ncalc 1 cpu -1\n}", ":3: -1 is below 0"),
         ("num_ranks 16777216\n", ":1: ends before its 16777216 ranks"),
         (b"num_ranks 1\nrank 0 {\ncalc \xff\xfe\n}", ":3: '??' is not a number"),
-        (b"\x7f\x10\0\0\0\0\0\0\x09\0\0\0\0\0", "is cut"),
-        (binary(*NODES)[:-3], "is cut: rank 1 is not all there"),
-        (binary([(SEND, 3, 1, 0, [], [])]), "rank 0, operation 0: there is no rank 3"),
+        (b"\x7f\x10\0\0\0\0\0\0\x09\0\0\0\0\0", "is truncated"),
+        (binary(*NODES)[:-3], "is truncated: rank 1 is incomplete"),
+        (binary([(SEND, 3, 1, 0, [], [])]), "rank 0, operation 0: no rank 3"),
         (binary([(SEND, 0, 1, 1 << 31, [], [])]), "operation 0: the tag 2147483648 is above"),
-        (binary([(COMPUTE, 0, 1, 0, [7], [])]), "rank 0 has other contents than LogGOPSim's"),
+        (binary([(COMPUTE, 0, 1, 0, [7], [])]), "rank 0 is not in the format of LogGOPSim's"),
     ],
 )
 def test_what_is_no_schedule(tmp_path: Path, text: str | bytes, message: str) -> None:

@@ -43,14 +43,14 @@ def test_the_command_says_what_it_wrote_and_lost(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("calls.csv",), "say with --speed how many flops"),
-        (("nothing.csv",), "nothing.csv: there is no such file"),
+        (("calls.csv",), "give the speed of the recorded machine in flops"),
+        (("nothing.csv",), "nothing.csv: no such file"),
         (
             ("notes.txt",),
-            "notes.txt: is in none of the formats that can be imported (otf2, ",
+            "notes.txt: has none of the supported formats (otf2, ",
         ),
-        (("--format", "otf3", "calls.csv"), "there is no format 'otf3' to import"),
-        (("--column", "rank", "calls.csv"), "--column is QUANTITY=COLUMN"),
+        (("--format", "otf3", "calls.csv"), "unknown import format 'otf3'"),
+        (("--column", "rank", "calls.csv"), "--column must be QUANTITY=COLUMN"),
     ],
 )
 def test_mistakes_end_with_one_message(
@@ -115,7 +115,7 @@ def test_a_broken_importer_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         conversion.importer("broken")
 
 
-FINALIZE = "a rank without MPI_Finalize, which is added"
+FINALIZE = "a rank without MPI_Finalize; the call is added"
 
 
 def notes_of(made: Conversion) -> dict[str, tuple[int, str]]:
@@ -142,9 +142,9 @@ def test_paraver(tmp_path: Path) -> None:
     ]
     found = imported(tmp_path / "run.prv", header + "".join(f"{call}\n" for call in calls))
     assert found == {
-        "a request that nothing waits for is waited for at the end": (1, "rank 0, 0.000000040 s"),
-        "a message that is sent in no call": (1, "rank 0, 0.000000036 s"),
-        "a message that is received in no call": (2, "rank 1, 0.000000900 s"),
+        "a request without a wait is waited for at the end": (1, "rank 0, 0.000000040 s"),
+        "a message that is sent outside of calls": (1, "rank 0, 0.000000036 s"),
+        "a message that is received outside of calls": (2, "rank 1, 0.000000900 s"),
         FINALIZE: (1, "rank 1, at its end"),
     }
 
@@ -157,13 +157,13 @@ def test_dimemas(tmp_path: Path) -> None:
         "3:1:0:0:16:4:1:1\n3:1:0:0:16:5:7:1\n10:1:0:1:1:9:0:4:0\n",
     )
     assert found == {
-        "a message on a communicator that is not defined is one of the world": (2, "line 4"),
-        "a root that is not in its communicator is taken to be its first rank": (2, "line 5"),
+        "a message on an undefined communicator is assigned to the world": (2, "line 4"),
+        "a root outside its communicator is replaced by the first rank": (2, "line 5"),
         "an immediate send, for which the format has no wait, is waited for at the end": (
             2,
             "task 0, line 3",
         ),
-        "a request that nothing waits for is waited for at the end": (2, "task 1, line 8"),
+        "a request without a wait is waited for at the end": (2, "task 1, line 8"),
     }
 
 
@@ -174,8 +174,8 @@ def test_tables(tmp_path: Path) -> None:
         "1,MPI_Recv,0,1,0,10\n1,MPI_Recv,1,2,0,8\n1,MPI_Finalize,3,4,,\n",
     )
     assert found == {
-        "a bytes is cut to a whole number": (1, "line 2"),
-        "a request that nothing waits for": (2, "line 3"),
+        "a bytes is truncated to a whole number": (1, "line 2"),
+        "a request without a wait": (2, "line 3"),
         FINALIZE: (1, "line 3"),
     }
 
@@ -184,7 +184,7 @@ def test_liballprof(tmp_path: Path) -> None:
     lines = "MPI_Init:-:1:2:10\nMPI_Barrier:20:65,0,1:40\nMPI_Barrier:30:65,0,1:50\n"
     found = imported(tmp_path / "pmpi-trace-rank-0.txt", "# htor's PMPI Tracer\n" + lines)
     assert found == {
-        "a call that begins before the one above it has ended comes right after it": (
+        "a call that begins before the previous one ends is placed right after it": (
             1,
             "rank 0, line 4",
         ),
@@ -196,7 +196,7 @@ def test_recorder(tmp_path: Path) -> None:
     text = "0.1 0.4 open 0 0 ( /s/a 577 438 )\n0.3 0.5 write 0 0 ( /s/a 0x5 9 )\n"
     found = imported(tmp_path / "trace" / "_text" / "0.txt", text)
     assert found == {
-        "a call that begins before the one before has ended comes after it": (1, "0.txt, line 2")
+        "a call that begins before the previous one ends is placed after it": (1, "0.txt, line 2")
     }
 
 
@@ -215,7 +215,7 @@ def test_otf2(tmp_path: Path) -> None:
                 rank.event("MpiCollectiveEnd", CollectiveOp.BCAST, archive.world, 5, 4, 4)
 
     _, made = lines_of(tmp_path, 2, program)
-    text = "a root that is not in its communicator is taken to be its first rank"
+    text = "a root outside its communicator is replaced by the first rank"
     notes = notes_of(made)
     assert notes[FINALIZE] == (2, "rank 0, at its end")
     assert notes[text][0] == 2

@@ -103,7 +103,7 @@ def test_requests_are_addresses(tmp_path: Path, width: int) -> None:
     ]
     (note,) = made.notes
     assert (note.count, note.first) == (1, "rank 0, line 14")
-    assert "a request that no call has made at its address" in note.text
+    assert "a request that no call created at its address" in note.text
 
 
 def test_persistent_requests_and_tests_without_outcome(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_persistent_requests_and_tests_without_outcome(tmp_path: Path) -> None:
         "0 waitall requests=0,1",
     ]
     assert [note.text for note in made.notes] == [
-        f"MPI_{name} does not say what it found complete: the replay decides"
+        f"MPI_{name} lacks the completed requests: the replay decides"
         for name in ("Testall", "Waitany")
     ]
     assert check(tmp_path / "trace").errors == 0
@@ -141,7 +141,7 @@ def test_communicators_are_known_by_their_order(tmp_path: Path) -> None:
         "1 bcast 4 0 comm=1",
     ]
     (note,) = made.notes
-    assert "which of several new communicators a handle means" in note.text
+    assert "handles are assigned to several new communicators in" in note.text
     assert check(tmp_path / "trace").errors == 0
 
 
@@ -155,11 +155,14 @@ def test_special_ranks_of_mpich(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("MPI_Send:1:2:3:4", ":4: MPI_Send has other fields than liballprof writes for it"),
+        ("MPI_Send:1:2:3:4", ":4: MPI_Send has unexpected fields"),
         ("MPI_Send:x:2", ":4: 'x' is not a time in microseconds"),
         ("MPI_Send:1", ":4: MPI_Send has no times"),
-        ("hello", ":4: is cut here, or is not a trace of liballprof"),
-        ("MPI_Barrier:1:99,0,7:2", ":4: the communicator 99 of 7 ranks was made by no call"),
+        ("hello", ":4: is truncated here, or not a liballprof trace"),
+        (
+            "MPI_Barrier:1:99,0,7:2",
+            ":4: the communicator 99 of 7 ranks was not created by any call",
+        ),
     ],
 )
 def test_damaged_lines_end_with_one_message(tmp_path: Path, line: str, message: str) -> None:
@@ -174,7 +177,9 @@ def test_damaged_lines_end_with_one_message(tmp_path: Path, line: str, message: 
 def test_a_missing_rank_is_named(tmp_path: Path) -> None:
     for rank in (0, 2):
         (tmp_path / f"t-{rank:02d}.txt").write_text(Recorder(rank, 3).text())
-    with pytest.raises(InputError, match="the file of rank 1 is missing beside that of rank 2"):
+    with pytest.raises(
+        InputError, match="the file of rank 1 is missing, but there is one of rank 2"
+    ):
         convert(tmp_path, tmp_path / "trace", speed=1)
 
 

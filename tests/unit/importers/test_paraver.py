@@ -124,8 +124,8 @@ def test_old_traces_lack_their_collectives(tmp_path: Path) -> None:
     made = convert(tmp_path / "run.prv", tmp_path / "trace", speed=1e9)
     assert "0 send 1 3 8" in (tmp_path / "trace" / "rank-0.txt").read_text().splitlines()
     note, *others = made.notes
-    assert [other.text for other in others] == ["a rank without MPI_Finalize, which is added"]
-    assert "global communications, which old traces have, are left out" in note.text
+    assert [other.text for other in others] == ["a rank without MPI_Finalize; the call is added"]
+    assert "global communications (in old traces) are left out" in note.text
     assert (note.count, note.first) == (1, "line 9")
 
 
@@ -222,16 +222,16 @@ def test_the_export_of_a_nas_benchmark(name: str, nas_traces: Path, tmp_path: Pa
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("#Paraver (now)\n", "run.prv:1: has no header as Paraver's traces have"),
+        ("#Paraver (now)\n", "run.prv:1: lacks the header of a Paraver trace"),
         (HEADER.replace(":1:2(", ":2:2("), "run.prv:1: has 2 applications"),
-        (HEADER.replace(":1:2(", ":1:3("), "has another number of tasks than it lists"),
-        (HEADER + "4:1\n", "run.prv:2: '4:1' is not a record of Paraver's"),
+        (HEADER.replace(":1:2(", ":1:3("), "lists a different number of tasks than it declares"),
+        (HEADER + "4:1\n", "run.prv:2: '4:1' is not a Paraver record"),
         (
             HEADER + "2:1:1:3:1:5:50000001:1\n",
-            "run.prv:2: '2:1:1:3:1:5:50000001:1' is not a record",
+            "run.prv:2: '2:1:1:3:1:5:50000001:1' is not a Paraver record",
         ),
-        (HEADER + "2:1:1:1:1:5:5000", "run.prv:2: is cut here"),
-        (HEADER + "c:1:1:2:1:3\n", "run.prv:2: 'c:1:1:2:1:3' is not a record"),
+        (HEADER + "2:1:1:1:1:5:5000", "run.prv:2: is truncated here"),
+        (HEADER + "c:1:1:2:1:3\n", "run.prv:2: 'c:1:1:2:1:3' is not a Paraver record"),
     ],
 )
 def test_bad_traces_end_with_one_message(tmp_path: Path, text: str, message: str) -> None:
@@ -306,11 +306,11 @@ def test_records_become_calls(tmp_path: Path, thread: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("2(1,1),1", "3(1,1),1", "run.dim:1: has no header as Dimemas's traces have"),
-        ("d:1:1:2:0:1", "d:1:1:2:0:2", "run.dim:2: 'd:1:1:2:0:2' is not a record of Dimemas's"),
-        ("1:0:0:0.000001", "1:7:0:0.000001", "run.dim:3: '1:7:0:0.000001' is not a record"),
-        ("2:0:0:1:8:3:1:0", "2:0:0:1:8", "run.dim:4: a record of kind 2 has other fields"),
-        ("10:0:0:1:1:", "10:0:0:99:1:", "run.dim:7: '10:0:0:99:1:1:0:0:4' is not a record"),
+        ("2(1,1),1", "3(1,1),1", "run.dim:1: lacks the header of a Dimemas trace"),
+        ("d:1:1:2:0:1", "d:1:1:2:0:2", "run.dim:2: 'd:1:1:2:0:2' is not a Dimemas record"),
+        ("1:0:0:0.000001", "1:7:0:0.000001", "run.dim:3: '1:7:0:0.000001' is not a Dimemas record"),
+        ("2:0:0:1:8:3:1:0", "2:0:0:1:8", "run.dim:4: a record of kind 2 has unexpected fields"),
+        ("10:0:0:1:1:", "10:0:0:99:1:", "run.dim:7: '10:0:0:99:1:1:0:0:4' is not a Dimemas record"),
         ("10:0:0:1:1:", "10:0:0:1:5:", "run.dim:7: the communicator 5 is not defined"),
     ],
 )

@@ -170,7 +170,7 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("rank,call\n", "has no rows"),
-        ("rank,call\n0,MPI_Init\n2,MPI_Init\n", "has no row of rank 1, but some of rank 2"),
+        ("rank,call\n0,MPI_Init\n2,MPI_Init\n", "contains no row of rank 1, but rows of rank 2"),
         ("rank,call\nx,MPI_Init\n", r"calls.csv:2: 'x' is not a rank"),
         ("rank,call\n-1,MPI_Init\n", r"calls.csv:2: -1 is not a rank"),
         ("rank,call,peer\n0,MPI_Send,1\n", r"calls.csv:2: the MPI_Send has no bytes"),
@@ -183,11 +183,12 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
         ),
         (
             "rank,call,comm,comm_rank\n0,Barrier,row,1\n1,Barrier,row,1\n",
-            "the communicator 'row' has 2 ranks whose communicator_rank are not 0 to 1",
+            "the communicator 'row' has 2 ranks, but their communicator_rank are not 0 to 1",
         ),
         (
             "rank,call,comm,comm_rank\n0,Barrier,row,0\n0,Barrier,row,1\n",
-            "calls.csv:3: the communicator_rank '1' of rank 0 is not a number, or was another one",
+            "calls.csv:3: the communicator_rank '1' of rank 0 is not a number, or differs from an "
+            "earlier row",
         ),
         ("rank,call\n0,compute\n", "a compute needs a volume, or a start and an end"),
     ],
@@ -202,9 +203,9 @@ def test_bad_tables_end_with_one_message(tmp_path: Path, text: str, message: str
 
 
 def test_unknown_columns(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="has no column 'who'; it has rank, call"):
+    with pytest.raises(InputError, match="has no column 'who'; its columns are rank, call"):
         imported(tmp_path, "rank,call\n0,MPI_Init\n", columns={"rank": "who"})
-    with pytest.raises(InputError, match="there is no quantity 'ranks'"):
+    with pytest.raises(InputError, match="unknown quantity 'ranks'"):
         imported(tmp_path, "rank,call\n0,MPI_Init\n", columns={"ranks": "rank"})
 
 
@@ -255,8 +256,8 @@ def test_the_times_of_calls_are_those_of_the_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("run.json", "is written as .csv or .parquet"),
-        ("run.csv", "the format goal does not say when"),
+        ("run.json", "must be .csv or .parquet"),
+        ("run.csv", "the format goal lacks the times of calls; omit"),
     ],
 )
 def test_timelines_that_cannot_be(tmp_path: Path, name: str, message: str) -> None:

@@ -160,10 +160,10 @@ def test_records_become_calls(form: str, tmp_path: Path) -> None:
     assert check(tmp_path / "trace").errors == 0
     texts = sorted(note.text for note in made.notes)
     assert [text.split(":")[0] for text in texts] == [
-        "MPI_Bcast has rank 0 as its root, which the trace does not say",
-        "a receive that MPI_Start posts is posted where it is waited for",
+        "MPI_Bcast is assumed to have root 0, which is not in the trace",
+        "a receive started by MPI_Start is posted at its wait",
+        "the requests that a call completed are inferred from their order",
         "the sizes of MPI_Allgatherv are spread evenly",
-        "which requests a call has completed is taken from their order",
     ]
 
 
@@ -191,7 +191,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
     write(directory, sample(0), sample(1))
     first = directory / "tautrace.0.0.0.trc"
     first.write_bytes(sample(0).data[:-5])
-    assert "is cut in record" in refused(directory)
+    assert "is truncated in record" in refused(directory)
     first.unlink()
     assert "the records of rank 0 are missing" in refused(directory)
     other = Recorded(0)
@@ -203,7 +203,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
         and "TAU_TRACE_FORMAT=otf2" in text
     )
     (directory / "events.1.edf").unlink()
-    assert "TAU's names of events cannot be read" in refused(directory)
+    assert "cannot read TAU's event names:" in refused(directory)
 
 
 def test_what_is_left_out(tmp_path: Path) -> None:
@@ -222,8 +222,8 @@ def test_what_is_left_out(tmp_path: Path) -> None:
     assert calls == ["isend 0 2 8 request=1", "wait request=1"]
     texts = " ".join(note.text for note in made.notes)
     for part in (
-        *("further threads", "TAU_THROTTLE=0", "MPI_Comm_split is left out", "without MPI_Fin"),
-        *("MPI_Send without a message", "took no message", "waited for at the end"),
+        *("additional threads", "TAU_THROTTLE=0", "MPI_Comm_split is left out", "without MPI_Fin"),
+        *("MPI_Send without a message", "without a message", "waited for at the end"),
     ):
         assert part in texts, part
 

@@ -77,7 +77,7 @@ def test_a_check_follows_handles_and_the_order_of_collective_calls(tmp_path: Pat
     assert findings(tmp_path, sound, sound) == []
     twice = findings(tmp_path, f"{sound}; file_close 0", f"{sound}; file_close 0")
     assert len(twice) == 2
-    assert "file_close of handle 0, which line 3 has closed" in twice[0]
+    assert "file_close of handle 0, which line 3 closed" in twice[0]
     alone = findings(tmp_path, sound, f"{OPEN}; file_close 0")
     assert any("rank" in message for message in alone)
 
@@ -138,9 +138,9 @@ def test_nothing_is_written_by_an_empty_part(replay: Replay) -> None:
 
 
 BAD = [
-    ("file_write_all_end 0", "where no file_write_all_begin is under way"),
+    ("file_write_all_end 0", "where no file_write_all_begin is in progress;"),
     ("file_write_all_begin 0 8; file_write_all 0 8; file_write_all_end 0", "while the"),
-    ("file_write_all_begin 0 8; file_write_at_all_end 0", "end that with file_write_all_end"),
+    ("file_write_all_begin 0 8; file_write_at_all_end 0", "end it with file_write_all_end"),
     ("file_write_all_begin 0 8; file_close 0", "file_close of handle 0 while the"),
     ("file_write_all_begin 0 8; file_write_all_begin 0 8", "end it with file_write_all_end"),
 ]

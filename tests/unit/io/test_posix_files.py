@@ -88,23 +88,23 @@ def test_positions(replay: Replay) -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ("write 3 8", "1: write of handle 3, which no line has opened"),
-        ("open 3 f; close 3; close 3", "3: close of handle 3, which line 2 has closed"),
-        ("open 3 f; open 3 g", "2: opens handle 3, which is open since line 1"),
+        ("write 3 8", "1: write of handle 3, which no line opened"),
+        ("open 3 f; close 3; close 3", "3: close of handle 3, which line 2 closed"),
+        ("open 3 f; open 3 g", "2: opens handle 3, which has been open since line 1"),
         ("open 3 f; write 3 8", "2: write of handle 3, which line 1 opens without the flag w"),
         ("open 3 f wc; read 3 8", "2: read of handle 3, which line 1 opens without the flag r"),
         (
             "open 3 /home/f wc",
-            "1: no disk of host 'a' holds '/home/f': its disks are mounted at /s",
+            "1: no disk of host 'a' contains '/home/f': its disks are mounted at /s",
         ),
         ("open 3 f wc; close 3; open 3 f wcx", "3: creates 'f', which exists"),
-        ("open 3 f; lseek 3 0 end", "2: lseek from the end of 'f', whose length is not known"),
-        ("open 3 f; lseek 3 -1 cur", "2: lseek by -1 from 0 does not end in a file"),
+        ("open 3 f; lseek 3 0 end", "2: lseek from the end of 'f', whose length is unknown"),
+        ("open 3 f; lseek 3 -1 cur", "2: lseek by -1 from 0 does not end within a file"),
         (
             "open 3 f size=9; lseek 3 0 end; read 3 1",
             "3: reads 1 bytes from offset 9 of 'f', which",
         ),
-        ("open 3 f.%s wc", "1: in the name 'f.%s' a % is followed by d or 0Nd"),
+        ("open 3 f.%s wc", "1: in the name 'f.%s' a % must be followed by d or 0Nd"),
         ("open 3 f q", "1: flags 'q' are not letters of 'rwctax'"),
         ("open -1 f", "1: handle '-1' is not between 0 and 2147483647"),
         ("open 3", r"1: open needs handle name \[flags\] \[size=bytes\], got 1 argument"),
@@ -117,7 +117,7 @@ def test_what_is_wrong_is_said(replay: Replay, lines: str, message: str) -> None
 
 
 def test_a_host_without_disks_holds_no_file(replay: Replay) -> None:
-    with pytest.raises(InputError, match="no disk of host 'c' holds 'f': it has none"):
+    with pytest.raises(InputError, match="no disk of host 'c' contains 'f': it has none"):
         replay("open 3 f", hosts="c")
 
 
@@ -163,7 +163,7 @@ def test_a_check_finds_wrong_handles_without_a_replay(tmp_path: Path) -> None:
     trace = write_trace(tmp_path, "open 3 f wc; close 3; write 3 8", "open 3 f; write 3 8")
     found = [(finding.line, finding.message) for finding in formats.check(trace).findings]
     assert [line for line, _ in found] == [3, 5]
-    assert "which line 2 has closed" in found[0][1]
+    assert "which line 2 closed" in found[0][1]
     assert "without the flag w" in found[1][1]
 
 
@@ -175,14 +175,14 @@ def test_a_check_of_loops_names_the_right_line(tmp_path: Path) -> None:
         (finding,) = formats.check(name).findings
         assert (finding.line, finding.message.partition(";")[0]) == (
             151,
-            "close of handle 3, which line 150 has closed",
+            "close of handle 3, which line 150 closed",
         )
 
 
 def test_files_are_executed_in_a_directory_that_is_named(tmp_path: Path) -> None:
     trace = write_trace(tmp_path, "open 3 f wc")
     with pytest.raises(
-        InputError, match=r"trace.txt:1: the action open works on a file; name a dir"
+        InputError, match=r"trace.txt:1: the action open works on a file; give a dir"
     ):
         write_scripts(formats.Trace.open(trace), tmp_path)
     write_scripts(formats.Trace.open(trace), tmp_path, files=True)
@@ -205,13 +205,13 @@ def test_the_report_says_what_all_ranks_do(replay: Replay) -> None:
     assert head == "disk 'd' of host 'a' at /scratch is full at 2 s: 320 of 1000 bytes are in use"
     places = [line.split("trace.txt:")[1] for line in lines]
     assert places == [
-        "6: rank 1: write of 681 bytes to 'g' from offset 0 wants 681 bytes more",
+        "6: rank 1: write of 681 bytes to 'g' from offset 0 needs 681 more bytes",
         *(
             f"{line}: rank {rank}: {text}"
             for line, rank, text in [
                 (2, 0, "write waits for its disk"),
-                (8, 2, "is in compute, which goes on"),
-                (9, 3, "is in sleep, which goes on"),
+                (8, 2, "is in compute, which is in progress"),
+                (9, 3, "is in sleep, which is in progress"),
                 (11, 4, "pread waits for its disk"),
                 (13, 5, "barrier waits for the other ranks; ranks 0, 1, 2, 3, 4 do not reach it"),
             ]
@@ -293,7 +293,7 @@ def test_json_says_why_a_simulation_ended(tmp_path: Path) -> None:
     assert _status(tmp_path, "sleep 2; open 3 f wc; write 3 1001", "--json", str(out)) == 1
     error = json.loads(out.read_text())["error"]
     message = error.pop("message")
-    assert "wants 1001 bytes more" in message
+    assert "needs 1001 more bytes" in message
     assert error == {
         "kind": "DiskFullError",
         "simulated_time": 2.0,
@@ -319,15 +319,15 @@ def test_json_says_why_a_simulation_ended(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("second", "message"),
     [
-        ("file_write_at 7 10 0", r"txt:4: file_write_at of handle 7, which no line has opened"),
+        ("file_write_at 7 10 0", r"txt:4: file_write_at of handle 7, which no line opened"),
         (
             f"{OPEN}; open 0 /scratch/g wc",
-            r"txt:5: opens handle 0, which is open since line 4",
+            r"txt:5: opens handle 0, which has been open since line 4",
         ),
-        ("open 1 f wc; close 1; close 1", r"txt:6: close of handle 1, which line 5 has closed"),
+        ("open 1 f wc; close 1; close 1", r"txt:6: close of handle 1, which line 5 closed"),
         ("open 1 f wc; write 1 9; pread 1 5 5", "without the flag r"),
         ("open 1 f rwc; write 1 9; pread 1 5 5", r"txt:6: reads 5 bytes .* which ends at 9"),
-        ("file_open 1 /home/f wc", r"txt:4: no disk of host 'a' holds '/home/f'"),
+        ("file_open 1 /home/f wc", r"txt:4: no disk of host 'a' contains '/home/f'"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(replay: Replay, second: str, message: str) -> None:

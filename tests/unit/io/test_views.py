@@ -121,7 +121,7 @@ def test_what_a_view_shows_behind_the_end_takes_room(
     )
     replay(text.format(1000 - wanted))
     if wanted > 0:
-        with pytest.raises(DiskFullError, match=f"from offset 5 wants {wanted} bytes more"):
+        with pytest.raises(DiskFullError, match=f"from offset 5 needs {wanted} more bytes"):
             replay(text.format(1001 - wanted))
 
 
@@ -187,8 +187,8 @@ def test_a_check_knows_where_a_view_writes(tmp_path: Path) -> None:
 
 
 BAD = [
-    ("file_set_view 0 0 10", "a view has a displacement"),
-    ("file_set_view 0 0 10 2 20", "a view has a displacement"),
+    ("file_set_view 0 0 10", "a view needs a displacement"),
+    ("file_set_view 0 0 10 2 20", "a view needs a displacement"),
     ("file_set_view 0 0 10 8", "blocks of 10 bytes that begin every 8 bytes overlap"),
     ("file_set_view 0 0 0 8", "have no bytes"),
     ("file_set_view 0 -1 10 20", "number of a view"),

@@ -107,7 +107,9 @@ def test_a_rank_is_not_the_actions_any_more_when_it_is_over(tmp_path: Path) -> N
         yield rank.env.timeout(2)
         yield kept[0].send(0, 1)
 
-    with pytest.raises(tisim.InputError, match="the action keep of rank 0 is over"):
+    with pytest.raises(
+        tisim.InputError, match="the action keep of rank 0 has ended; it can no longer use"
+    ):
         replay(tmp_path, "keep;compute 9e9", "misuse")
 
 
@@ -119,7 +121,7 @@ def test_words_that_do_not_fit_the_function(tmp_path: Path) -> None:
     with pytest.raises(tisim.InputError) as error:
         replay(tmp_path, "compute 1;checkpoint")
     assert str(error.value) == (
-        f"{tmp_path}/rank-0.txt:2: action checkpoint: its function does not take these words: "
+        f"{tmp_path}/rank-0.txt:2: action checkpoint: its function does not accept these words: "
         "missing a required argument: 'nbytes'"
     )
     with pytest.raises(tisim.InputError, match=r"rank-0.txt:1: .* too many positional arguments"):
@@ -159,7 +161,7 @@ def test_a_wrong_call_in_an_action_is_a_wrong_line(tmp_path: Path) -> None:
     with pytest.raises(tisim.InputError) as error:
         replay(tmp_path, "compute 1;tell 7")
     assert str(error.value) == (
-        f"{tmp_path}/rank-0.txt:2: action tell: there is no rank 7; ranks are numbered from 0 to 0"
+        f"{tmp_path}/rank-0.txt:2: action tell: no rank 7; ranks are numbered from 0 to 0"
     )
 
 
@@ -185,7 +187,7 @@ def test_names_that_cannot_stand_in_a_trace(name: str) -> None:
 
 
 def test_a_name_that_traces_have_already() -> None:
-    with pytest.raises(tisim.InputError, match="the action 'Send' exists already"):
+    with pytest.raises(tisim.InputError, match="the action 'Send' already exists;"):
         tisim.action("Send")
 
 
@@ -206,5 +208,5 @@ def test_actions_in_the_second_of_two_jobs(tmp_path: Path) -> None:
 
 
 def test_without_registered_actions_the_word_is_unknown(tmp_path: Path) -> None:
-    with pytest.raises(tisim.InputError, match=r"rank-0.txt:1: there is no action 'checkpoint'"):
+    with pytest.raises(tisim.InputError, match=r"rank-0.txt:1: unknown action 'checkpoint'"):
         replay(tmp_path, "checkpoint 5")

@@ -90,7 +90,7 @@ def test_the_summary_says_what_was_skipped(halo: Path, capfd: pytest.CaptureFixt
     arguments = ["replay", "--platform", str(BACKBONE), "--skip-steady", "1e-6", str(halo)]
     assert status(arguments) == 0
     skipped = next(line for line in capfd.readouterr().out.splitlines() if "skipped" in line)
-    assert "of 400 iterations; the error of the times is estimated at 1e-06" in skipped
+    assert "of 400 iterations; estimated error of the times: 1e-06" in skipped
     assert status([*arguments, "--json", "-"]) == 0
     written = capfd.readouterr().out
     steady = json.loads(written)["steady"]

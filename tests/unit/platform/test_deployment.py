@@ -71,7 +71,7 @@ def test_bad_deployments(write: Write, actors: list[str], says: str, line: int |
 def test_more_ranks_than_the_deployment_has(write: Write) -> None:
     deployment = Deployment.load(write(xml('<actor host="a" function="0"/>')))
     assert deployment.for_ranks(1) is deployment
-    with pytest.raises(InputError, match="the trace has 3 ranks, the deployment only 1"):
+    with pytest.raises(InputError, match="the trace has 3 ranks, but the deployment only 1"):
         deployment.for_ranks(3)
     with pytest.raises(InputError, match="at least 1, not 0"):
         deployment.for_ranks(0)

@@ -262,31 +262,46 @@ NET = {"speed": 1, "bandwidth": 1, "latency": 0}
         (lambda p: p.host("b", speed="1GB"), "unknown unit 'GB' in the speed of host b"),
         (lambda p: p.host("b", speed=1, cores=0), "must be a whole number above zero"),
         (lambda p: p.host("a", speed=1), "'a' is declared twice"),
-        (lambda p: p.host("b", 1, coordinates=(1, 2)), "coordinates are three numbers"),
-        (lambda p: p.host("b", 1, coordinates=("1", "2", 3)), "coordinates are three numbers"),
-        (lambda p: p.host("b", 1, coordinates=(1, 2, math.nan)), "coordinates are three numbers"),
+        (lambda p: p.host("b", 1, coordinates=(1, 2)), "coordinates must be three numbers"),
+        (lambda p: p.host("b", 1, coordinates=("1", "2", 3)), "coordinates must be three numbers"),
+        (
+            lambda p: p.host("b", 1, coordinates=(1, 2, math.nan)),
+            "coordinates must be three numbers",
+        ),
         (lambda p: p.link("m", bandwidth=0), "bandwidth of link m must be above zero"),
         (lambda p: p.link("m", 1, sharing="FAT"), "sharing_policy='FAT' of <link> must be one of"),
         (lambda p: p.route("a", "b", ["l"]), "dst='b' is not a host, router or zone"),
         (lambda p: p.route("a", "a", []), "has no <link_ctn>"),
-        (lambda p: p.route("a", "a", ["m"]), "there is no link 'm'"),
+        (lambda p: p.route("a", "a", ["m"]), "no link 'm'"),
         (lambda p: p.route("a", "a", [("l", "SIDE")]), "direction='SIDE' of <link_ctn> must be"),
-        (lambda p: p.cluster("c", 4, topology="ring", **NET), "topology is one of flat, torus"),
+        (
+            lambda p: p.cluster("c", 4, topology="ring", **NET),
+            "topology must be one of flat",
+        ),
         (lambda p: p.cluster("c", **NET), "give either nodes or radical"),
         (
             lambda p: p.cluster("c", 0, **NET),
-            "is a whole number, at least 1, not 0",
+            "must be a whole number of at least 1, not 0",
         ),
-        (lambda p: p.cluster("c", 2.5, **NET), "number of nodes is a whole number"),
-        (lambda p: p.cluster("c", 2, backbone=3, **NET), "is a bandwidth and a latency, not 3"),
-        (lambda p: p.host("b", speed=None), "a quantity is a number in SI units or text"),
+        (lambda p: p.cluster("c", 2.5, **NET), "number of nodes must be a whole number of"),
+        (
+            lambda p: p.cluster("c", 2, backbone=3, **NET),
+            "a bandwidth and a latency, not 3",
+        ),
+        (lambda p: p.host("b", speed=None), "a quantity must be a number in SI units or text"),
         (lambda p: p.host(5, speed=1), "id of <host> must be text, not 5"),
-        (lambda p: p.host("\x01", speed=1), "id of <host> has a character that no file can hold"),
+        (
+            lambda p: p.host("\x01", speed=1),
+            "id of <host> contains a character that cannot be written to a file:",
+        ),
         (lambda p: p.route("a", "a", "l"), "links must be a list, not 'l'"),
         (lambda p: p.route("a", "a", [("l",)]), "a name, or a name and UP or DOWN, not ('l',)"),
         (lambda p: p.backbone("b", 1, 1), "<backbone> must be in a zone with routing=Cluster"),
-        (lambda p: p.profile("host", "a", "latency", {0: 1}), "a profile is of speed of a host"),
-        (lambda p: p.profile("host", "a", "speed", {1: 1, 0: 1}), "do not go back, 0 does"),
+        (
+            lambda p: p.profile("host", "a", "latency", {0: 1}),
+            "a profile must be of speed of a",
+        ),
+        (lambda p: p.profile("host", "a", "speed", {1: 1, 0: 1}), "not decrease, but 0 does not"),
         (lambda p: p.config({"network/model": "raw"}), "must stand before the first zone"),
         (lambda p: p.build(), "a zone is still open"),
     ],
@@ -301,18 +316,18 @@ def test_mistakes_of_the_whole() -> None:
     p = PlatformBuilder()
     with pytest.raises(InputError, match="unknown routing 'Fall'"), p.zone("z", routing="Fall"):
         pass
-    with pytest.raises(InputError, match="an element was refused, make another builder: unknown"):
+    with pytest.raises(InputError, match="an element was refused; create a new builder: unknown"):
         p.build()
     p = PlatformBuilder()
     with p.zone("z"):
         p.host("a", speed=1)
     p.profile("host", "b", "speed", {0: 1})
-    with pytest.raises(InputError, match="there is no host 'b'"):
+    with pytest.raises(InputError, match="no host 'b'"):
         p.build()
     q = PlatformBuilder()
     q.cluster("c", 2, **NET)
     q.build()
-    with pytest.raises(InputError, match="make another builder"):
+    with pytest.raises(InputError, match="create a new builder"):
         q.build()
 
 
@@ -444,16 +459,16 @@ def test_what_the_format_cannot_say(change: dict[str, Any], says: str) -> None:
 @pytest.mark.parametrize(
     ("nodes", "shape", "says"),
     [
-        (4, {"topology": "torus", "parameters": (2, 2)}, "messages inside a host take no link"),
+        (4, {"topology": "torus", "parameters": (2, 2)}, "messages within a host use no link"),
         (
             400,
             {"topology": "torus", "parameters": (20, 20), "loopback": (1e9, 0)},
-            "it would be 160000 routes; change all of them alike, or keep the platform in Python",
+            "it would be 160000 routes; change all of them in the same way, or keep the platform",
         ),
         (
             1,
             {"topology": "torus", "parameters": (1, 1), "loopback": (1e9, 0)},
-            "it has several links of one name",
+            "it has several links with the same name",
         ),
     ],
 )

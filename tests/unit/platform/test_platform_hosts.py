@@ -147,7 +147,7 @@ def test_the_longest_mount_point_holds_a_file(load: Load) -> None:
 
 
 def test_a_file_without_a_disk_is_refused(load: Load) -> None:
-    with pytest.raises(InputError, match="no disk of host 'a' holds '/x': it has none"):
+    with pytest.raises(InputError, match="no disk of host 'a' contains '/x': it has none"):
         load(TWO_DISKS).disk_of(0, "/x")
     only = load('<disk id="d" read_bw="1" write_bw="1"><prop id="mount" value="/d"/></disk>')
     with pytest.raises(InputError, match="its disks are mounted at /d"):
@@ -168,7 +168,7 @@ def test_disks_are_written_as_they_were_read(load: Load, tmp_path: Path) -> None
         ('<disk read_bw="1" write_bw="1"/>' * 2, "the host has two disks named '/'"),
         (
             '<disk id="d" read_bw="1" write_bw="1"><prop id="mount" value="tmp"/></disk>',
-            "a disk is mounted at a path from the root, not at 'tmp'",
+            "a disk must be mounted at an absolute path, not at 'tmp'",
         ),
         (
             "".join(
@@ -221,10 +221,13 @@ def test_a_host_may_describe_a_disk_too(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("read=1", "tisim/disk: a disk needs write=RATE"),
-        ("", "tisim/disk: a disk is read=RATE,write=RATE and perhaps .*; '' is none of these"),
+        (
+            "",
+            "tisim/disk: a disk must be read=RATE,write=RATE .*; '' is none of these",
+        ),
         ("read=1,write=2,speed=3", "'speed=3' is none of these"),
         ("read=0,write=2", "read_bw of disk disk must be above zero"),
-        ("read=1,write=2,mount=x", "a disk is mounted at a path from the root, not at 'x'"),
+        ("read=1,write=2,mount=x", "a disk must be mounted at an absolute path, not at 'x'"),
     ],
 )
 def test_properties_that_describe_no_disk(tmp_path: Path, text: str, message: str) -> None:
@@ -242,7 +245,7 @@ def test_disks_are_made_in_python() -> None:
         ("d", 2e9, "/scratch"),
         ("raw", 1.0, ""),
     ]
-    with pytest.raises(InputError, match="a disk is its two bandwidths and its mount point"):
+    with pytest.raises(InputError, match="a disk must be two bandwidths and a mount point"):
         PlatformBuilder("no disk").host("a", 1e9, disks={"d": (1, 2)})  # type: ignore[dict-item]
 
 
@@ -255,15 +258,15 @@ def test_version_3_counts_the_period_from_the_last_date() -> None:
 @pytest.mark.parametrize(
     ("text", "period", "says", "line"),
     [
-        ("5 1\n3 2", None, "do not go back, 3 does", 2),
-        ("-1 1", None, "start at 0", 1),
+        ("5 1\n3 2", None, "not decrease, but 3 does not", 2),
+        ("-1 1", None, "must", 1),
         ("1 x", None, "'date value', not '1 x'", 1),
         ("1", None, "'date value', not '1'", 1),
         ("# nothing", None, "has no line 'date value'", 1),
-        ("0 1\n20 2", 10.0, "cannot start again every 10 s", 1),
+        ("0 1\n20 2", 10.0, "cannot repeat every 10 s", 1),
         ("0 1\nLOOPAFTER x", None, "LOOPAFTER needs a number", 2),
         ("0 1\nPERIODICITY 1\nLOOPAFTER 2", None, "PERIODICITY or LOOPAFTER, not both", 1),
-        ("STOCHASTIC LOOP\nDET 1 UNIF 2 3", None, "drawn at random is not supported", 1),
+        ("STOCHASTIC LOOP\nDET 1 UNIF 2 3", None, "drawn profiles are not supported", 1),
     ],
 )
 def test_bad_profiles(text: str, period: float | None, says: str, line: int) -> None:
@@ -275,9 +278,9 @@ def test_bad_profiles(text: str, period: float | None, says: str, line: int) -> 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('<trace_connect trace="s" element="a"/>', "there is no trace 's'"),
-        ('<trace_connect trace="t" element="b"/>', "there is no host 'b'"),
-        ('<trace_connect trace="t" element="a" kind="LINK_AVAIL"/>', "there is no link 'a'"),
+        ('<trace_connect trace="s" element="a"/>', "no trace 's'"),
+        ('<trace_connect trace="t" element="b"/>', "no host 'b'"),
+        ('<trace_connect trace="t" element="a" kind="LINK_AVAIL"/>', "no link 'a'"),
         ('<trace_connect trace="t" element="a" kind="COLOUR"/>', "must be one of HOST_AVAIL"),
     ],
 )
@@ -301,7 +304,7 @@ def test_a_host_that_is_off_in_version_3(tmp_path: Path) -> None:
 
 
 def test_a_missing_profile(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there is no file 'nowhere'") as caught:
+    with pytest.raises(InputError, match="no file 'nowhere'") as caught:
         load_platform(
             tmp_path,
             '<zone id="z" routing="Full">\n<host id="a" speed="1" speed_file="nowhere"/></zone>',

@@ -39,7 +39,7 @@ def test_without_scipy_all_but_the_bisection_is_known(
     for run in (tisim("platform", "new", "machine", "gros", "-o", file), tisim("platform", file)):
         assert run.status == 0, run.err
         assert "  diameter   2 links" in run.out
-        assert "  bisection  not known without scipy: pip install 'tisim[view]'" in run.out
+        assert "  bisection  unknown without scipy: pip install 'tisim[view]'" in run.out
 
 
 def test_graphene(graphene: Platform) -> None:
@@ -118,7 +118,7 @@ def test_drawings_are_svg(graphene: Platform, root: Path, tmp_path: Path) -> Non
 
 
 def test_a_drawing_that_cannot_be_written(graphene: Platform, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"call the file out\.svg or out\.png"):
+    with pytest.raises(InputError, match=r"name the file out\.svg or out\.png"):
         draw(graphene, tmp_path / "out.pdf")
     with pytest.raises(InputError, match="cannot be written: No such file"):
         draw(graphene, tmp_path / "nowhere" / "out.svg")

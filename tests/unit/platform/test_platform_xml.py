@@ -115,7 +115,7 @@ def test_pstates_and_speeds(load: Load) -> None:
         (TWO_HOSTS + '<host id="a" speed="1Gf"/>', "'a' is declared twice"),
         (TWO_HOSTS + LINK + LINK, "link 'l' is declared twice"),
         (TWO_HOSTS + '<router id="b"/>', "'b' is declared twice"),
-        (TWO_HOSTS + ROUTE, "there is no link 'l'"),
+        (TWO_HOSTS + ROUTE, "no link 'l'"),
         (TWO_HOSTS + LINK.replace("1GBps", "-1GBps") + ROUTE, "must be finite and not negative"),
         (TWO_HOSTS + LINK.replace("1GBps", "0"), "must be above zero"),
         (TWO_HOSTS + LINK.replace("1GBps", "1Gops"), "unknown unit 'Gops'"),
@@ -129,7 +129,7 @@ def test_pstates_and_speeds(load: Load) -> None:
         ('<host id="a" speed="1Gf" core="9999999999"/>', "must be a whole number above zero"),
         ('<host id="a" speed="1Gf" pstate="nan"/>', "pstate must be a number"),
         ('<hots id="a" speed="1Gf"/>', "unknown element <hots>; did you mean host?"),
-        ('<link_ctn id="l"/>', "<link_ctn> does not belong in <zone>"),
+        ('<link_ctn id="l"/>', "<link_ctn> is not allowed in <zone>"),
         (TWO_HOSTS + LINK + ROUTE + ROUTE, "has a route from a to b already"),
         (
             TWO_HOSTS + LINK + ROUTE.replace('dst="b"', 'dst="c"'),
@@ -139,19 +139,19 @@ def test_pstates_and_speeds(load: Load) -> None:
         (TWO_HOSTS + LINK.replace("/>", ' sharing_policy="FAT"/>'), "must be one of SHARED"),
         (
             TWO_HOSTS + LINK.replace("/>", ' sharing_policy="SPLITDUPLEX"/>') + ROUTE,
-            "say direction",
+            "give direction",
         ),
         (
             TWO_HOSTS + LINK + ROUTE.replace("/></", ' direction="UP"/></'),
             "'l' is not SPLITDUPLEX",
         ),
         ('<zone id="y" routing="Ful"/>', "unknown routing 'Ful'"),
-        (TWO_HOSTS + '<zone id="y" routing="Full"/>', "holds hosts or routers already"),
-        ('<zone id="y" routing="Full"/>' + TWO_HOSTS, "holds zones already"),
+        (TWO_HOSTS + '<zone id="y" routing="Full"/>', "already contains hosts or routers;"),
+        ('<zone id="y" routing="Full"/>' + TWO_HOSTS, "already contains zones;"),
         ('<zone id="y" routing="Full"/><zone id="y" routing="Full"/>', "'y' is declared twice"),
-        ("<config/>", "does not belong in <zone>"),
+        ("<config/>", "is not allowed in <zone>"),
         (LINK.replace("/>", ' sharing_policy="WIFI"/>'), "WIFI links are not supported"),
-        ('<include file="nowhere.xml"/>', "there is no file 'nowhere.xml'"),
+        ('<include file="nowhere.xml"/>', "no file 'nowhere.xml'"),
         ('<backbone id="b" bandwidth="1" latency="0"/>', "must be in a zone with routing=Cluster"),
         ('<peer id="p" speed="1" bw_in="1" bw_out="1"/>', "must be in a zone with routing=Vivaldi"),
     ],
@@ -164,10 +164,10 @@ def test_bad_elements(load: Load, body: str, says: str) -> None:
     ("attributes", "says"),
     [
         ('radical="5-3"', "the range 5-3 is empty"),
-        ('radical="0-4,2"', "the number 2 comes twice"),
+        ('radical="0-4,2"', "the number 2 occurs twice"),
         ('radical="0-999999999999"', "more than 268435456 numbers"),
         ('radical="a-b"', "'a-b' is neither a number nor a range"),
-        ('radical="0-3" bb_lat="1us"', "needs a bb_bw above zero"),
+        ('radical="0-3" bb_lat="1us"', "also needs a bb_bw above zero"),
         ('radical="0-3" topology="TORUS" topo_parameters="2,x"', "sizes of its dimensions"),
         ('radical="0-2" topology="TORUS" topo_parameters="2,2"', "room for 4 hosts.*numbers 3"),
         ('radical="0-3" topology="FAT_TREE" topo_parameters="2;4;1;1"', "parameters of a fat tree"),
@@ -217,7 +217,7 @@ def test_clusters_with_the_same_hosts(load: Load) -> None:
     ("text", "says", "line"),
     [
         ("", "the file is empty", None),
-        ("\x00\x01\x02\xff", "not XML, as a platform or a deployment is", 1),
+        ("\x00\x01\x02\xff", "not XML and therefore not a platform", 1),
         (zone(TWO_HOSTS + LINK)[: -len("</platform>")], "not complete XML", 3),
         ('<platform version="4.1"></platform>', "neither a <zone> nor a <cluster>", 1),
         (zone(""), "the platform has no host", 1),
@@ -267,7 +267,7 @@ def test_other_encodings_are_read(tmp_path: Path) -> None:
         path.write_bytes(f'<?xml version="1.0" encoding="{encoding}"?>{text}'.encode(encoding))
         assert Platform.load(path).hosts[0].name == "\u00e9"
     path.write_bytes(f'<?xml version="1.0" encoding="klingon"?>{text}'.encode())
-    with pytest.raises(InputError, match="its encoding is not understood"):
+    with pytest.raises(InputError, match="its encoding is not supported"):
         Platform.load(path)
 
 
@@ -280,7 +280,7 @@ def test_entities_are_refused(load: Load, tmp_path: Path) -> None:
         '<!ENTITY % b SYSTEM "http://localhost/x.dtd"> %b;',
     ):
         text = f"<!DOCTYPE platform [\n{entity}\n]>" + zone('<host id="&b;" speed="1Gf"/>')
-        refused(load, text, "declares an XML entity; entities are not expanded", line=2)
+        refused(load, text, "declares an XML entity; entities are not expanded;", line=2)
     text = zone('<host id="&undeclared;" speed="1Gf"/>')
     refused(load, text, "not complete XML: Entity 'undeclared' not defined")
 

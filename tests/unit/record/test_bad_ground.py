@@ -52,7 +52,7 @@ def test_a_program_that_aborts_leaves_its_trace(recorder: Recorder, tmp_path: Pa
     body = "if (rank == 1) { sleep(3); MPI_Abort(MPI_COMM_WORLD, 7); } else pause();"
     run, lines = recorded(body, recorder)
     assert run.returncode != 0
-    assert "no MPI_Finalize of rank 0, 1" in run.stderr
+    assert "rank 0, 1 did not reach MPI_Finalize" in run.stderr
     assert any(line.startswith("# incomplete: ") for line in lines[0])
     assert [part[-1] for part in lines] == ["0 bcast 1 0 1", "1 bcast 1 0 1"]
     # The calls up to that point can be checked and replayed.
@@ -74,7 +74,9 @@ def test_what_the_cut_leaves_open_is_no_error(one_recorder: Recorder, tmp_path: 
     for trace in (packed, AnyTrace.open(tmp_path / "text")):
         report = check(trace)
         assert report.sound
-        assert [finding.message.partition(":")[0] for finding in report.findings] == ["was cut off"]
+        assert [finding.message.partition(":")[0] for finding in report.findings] == [
+            "is incomplete"
+        ]
 
 
 def test_the_exit_status_is_that_of_the_program(recorder: Recorder) -> None:
@@ -92,8 +94,8 @@ def test_calls_that_a_trace_cannot_express_are_named(recorder: Recorder, tmp_pat
     }}"""
     run, lines = recorded(body, recorder)
     assert run.returncode == 0
-    assert "4 calls of MPI_File_open are not in the trace" in run.stderr
-    assert "4 calls of MPI_File_close are not in the trace" in run.stderr
+    assert "4 calls to MPI_File_open are not in the trace" in run.stderr
+    assert "4 calls to MPI_File_close are not in the trace" in run.stderr
     assert "0 unsupported MPI_File_open 4" in lines[0]
     # The replay would be wrong; it ignores the missing calls only on request.
     trace = str(tmp_path / "trace.tit")
@@ -115,7 +117,7 @@ def test_parts_are_packed_later(one_recorder: Recorder, tmp_path: Path) -> None:
     for _ in range(2):
         run = tisim_record("-o", tmp_path / "later.tit", "--pack", parts)
         assert run.returncode == 0
-        assert "no MPI_Finalize of rank 0, 1" in run.stderr
+        assert "rank 0, 1 did not reach MPI_Finalize" in run.stderr
     lines = lines_of(tmp_path / "later.tit")[0]
     assert [line.startswith("# incomplete") for line in lines].count(True) == 1
     assert lines[-1] == "0 bcast 1 0 1"
@@ -167,8 +169,8 @@ def test_a_rank_that_cannot_write_stops_no_other(one_recorder: Recorder, tmp_pat
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("-o DIR/a.tit --mpicc no-such-mpicc -- true", "there is no no-such-mpicc"),
-        ("-o DIR/a.tit -- no-such-program", "there is no command no-such-program"),
+        ("-o DIR/a.tit --mpicc no-such-mpicc -- true", "no-such-mpicc was not found"),
+        ("-o DIR/a.tit -- no-such-program", "no such command: no-such-program"),
         ("-- true", "-o FILE.tit is missing"),
     ],
 )
@@ -295,7 +297,7 @@ def test_a_rank_that_a_signal_ends(number: signal.Signals, mpi: Mpi, tmp_path: P
     """All of its calls are in the trace; the launcher may kill the other rank at once."""
     recording = Recording(tmp_path, mpi)
     os.kill(recording.ranks[0], number)
-    assert "no MPI_Finalize of rank 0, 1" in recording.wait()
+    assert "rank 0, 1 did not reach MPI_Finalize" in recording.wait()
     first, second = recording.calls()
     assert first == CALLS
     assert second == CALLS[: len(second)]
@@ -312,7 +314,7 @@ def test_a_command_that_a_signal_ends(
     recording = Recording(tmp_path, mpi)
     time.sleep(_FLUSHED)
     (os.killpg if whom == "all" else os.kill)(recording.process.pid, number)
-    assert "no MPI_Finalize of rank 0, 1" in recording.wait()
+    assert "rank 0, 1 did not reach MPI_Finalize" in recording.wait()
     assert recording.calls() == [CALLS, CALLS]
     assert [*tmp_path.glob("*.parts-*")] == []
 
@@ -330,5 +332,5 @@ def test_a_signal_that_cannot_be_caught(mpi: Mpi, tmp_path: Path) -> None:
     (parts,) = tmp_path.glob("trace.tit.parts-*")
     packed = tisim_process("pack", parts, "-o", recording.output)
     assert packed.returncode == 0, packed.stderr
-    assert "the trace is incomplete: no MPI_Finalize of rank 0, 1" in packed.stderr
+    assert "the trace is incomplete: rank 0, 1 did not reach MPI_Finalize" in packed.stderr
     assert recording.calls() == [CALLS, CALLS]

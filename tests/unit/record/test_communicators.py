@@ -125,8 +125,8 @@ def spawning(recorder: Recorder, *, several: bool = False) -> Path:
 
 def test_spawned_processes_are_counted(recorder: Recorder) -> None:
     trace = recorder.record(spawning(recorder))
-    assert "2 calls of MPI_Comm_spawn are not in the trace" in trace.run.stderr
-    assert "2 calls of MPI_Scatter are not in the trace" in trace.run.stderr
+    assert "2 calls to MPI_Comm_spawn are not in the trace" in trace.run.stderr
+    assert "2 calls to MPI_Scatter are not in the trace" in trace.run.stderr
     assert trace.calls(1)[1:] == ["barrier", "finalize"]
 
 
@@ -232,7 +232,7 @@ def test_the_same_in_fortran(recorder: Recorder) -> None:
     ("text", "what"),
     [
         ("0 comm_group 5 1\n1 comm_group 5 1\n", "do not include this one, rank 0"),
-        ("0 comm_group 5 0 0\n1 init\n", "rank 0 is named twice"),
+        ("0 comm_group 5 0 0\n1 init\n", "rank 0 occurs twice"),
         ("0 comm_group 0 0\n1 init\n", "communicator 0 is the world"),
         ("0 compute 5 threads=0 sum=5\n", "threads '0' is not between 1 and 2147483647"),
         ("0 compute 5 threads=2 sum=11\n", "is not between the largest and 2 times that"),

@@ -47,7 +47,7 @@ def need(event: str) -> None:
 def test_counters_beside_that_of_volumes(one_recorder: Recorder) -> None:
     need("page-faults")
     trace = one_recorder.record(BODY, options="--counter time,page-faults,task-clock")
-    assert "beside it: page-faults, task-clock" in trace.run.stderr
+    assert "further counters: page-faults, task-clock" in trace.run.stderr
     opened = Trace.open(trace.file)
     for rank in range(2):
         # Skip the comments that show attributes.
@@ -81,9 +81,9 @@ def test_the_speed_of_a_host_from_a_recording(one_recorder: Recorder) -> None:
     program = one_recorder.compile(f"{BODY} MPI_Win win; {window}", counting=True)
     trace = one_recorder.record(program, options="--counter register,time")
     checked = tisim_process("check", trace.file)
-    assert "counters beside the volumes: time" in checked.stdout
+    assert "additional counters: time" in checked.stdout
     inspected = tisim_process("inspect", trace.file)
-    assert "counters beside the volumes:" in inspected.stdout
+    assert "additional counters:" in inspected.stdout
     found = tisim_process("calibrate", "cpu", "--json", "-", trace.file)
     assert found.returncode == 0, found.stderr
     rates = {rate["what"]: rate["per_second"] for rate in json.loads(found.stdout)["rates"]}
@@ -189,13 +189,13 @@ def test_reading_a_counter_of_the_processor(tmp_path: Path) -> None:
 def test_counters_that_are_none() -> None:
     assert choose_counters("time", None).variables() == {"TISIM_RECORD_COUNTER": "time"}
     for asked, why in (
-        ("cycles", "the first counter measures the volumes"),
-        ("time,time", "named twice"),
-        ("register,time,time", "named twice"),
-        ("time,flips", "there is no counter 'flips' here"),
-        ("time,", "there is no counter ''"),
-        ("time,rxyz", "there is no counter 'rxyz'"),
-        ("qemu,time", "no counter beside it"),
+        ("cycles", "the first counter measures the volumes and must be"),
+        ("time,time", "occurs twice"),
+        ("register,time,time", "occurs twice"),
+        ("time,flips", "unknown further counter 'flips'"),
+        ("time,", "unknown further counter ''"),
+        ("time,rxyz", "unknown further counter 'rxyz'"),
+        ("qemu,time", "does not support further counters"),
     ):
         with pytest.raises(InputError, match=why):
             choose_counters(asked, None)
@@ -241,8 +241,8 @@ def test_waits_are_computation_or_left_out(one_recorder: Recorder) -> None:
     left_out = one_recorder.record(WAITING, options="--counter time")
     added = one_recorder.record(WAITING, options="--counter elapsed")
     assert max(computed(left_out)) < 0.2 <= max(computed(added))
-    assert "waiting for a processor" in left_out.run.stderr
-    assert "waiting for a processor" not in added.run.stderr
+    assert "waiting for a CPU" in left_out.run.stderr
+    assert "waiting for a CPU" not in added.run.stderr
     assert volumes_of(added.file) == Volumes("elapsed, seconds times 1e+09", "ns", 1e9)
 
 
@@ -286,7 +286,9 @@ def test_times_of_cold_caches_are_those_of_the_same_calls(one_recorder: Recorder
     assert volumes == Volumes(
         "time, seconds of processor time times 1e+09, with cold caches", "ns", 1e9
     )
-    assert re.search(r"^memory: \S+ [kM]B a rank, beyond that of MPI_Init$", cold.run.stderr, re.M)
+    assert re.search(
+        r"^memory: \S+ [kM]B per rank, in addition to that of MPI_Init$", cold.run.stderr, re.M
+    )
 
 
 def test_mpi_init_has_no_instructions(tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ def test_computations_are_named_by_functions_and_lines(recorded: Trace, tmp_path
         assert 2 in sampled <= {1, 2, 3}
         for _, fractions in samples.fractions(rank):
             assert sum(fractions.values()) == pytest.approx(1)
-    assert f"{samples.rate:.0f} a second of processor time" in recorded.run.stderr
+    assert f"{samples.rate:.0f} per second of CPU time" in recorded.run.stderr
     if shutil.which("addr2line") or shutil.which("llvm-symbolizer"):
         inspection = inspect(recorded.file)
         first = inspection.computed_paths[0]

@@ -193,4 +193,4 @@ def test_the_first_source_decides_what_is_left(recorder: Recorder) -> None:
     for times in replays(trace):
         assert times["any/matched"] == times["matched/matched"]
     notes = [finding.message for finding in check(tisim.Trace.open(trace.file)).findings]
-    assert any("from any source decide which messages are left" in note for note in notes)
+    assert any("from any source determine the messages left" in note for note in notes)

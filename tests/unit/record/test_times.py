@@ -87,11 +87,11 @@ def test_a_timeline_in_parquet(tmp_path: Path) -> None:
 def test_timelines_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"choose \.csv or \.parquet"):
         check_timeline(tmp_path / "times.prv")
-    with pytest.raises(InputError, match="no rank has written"):
+    with pytest.raises(InputError, match="no rank wrote the times of"):
         write_timeline(tmp_path, tmp_path / "times.csv")
     run = tisim_record("-o", tmp_path / "a.tit", "--timeline", tmp_path / "t.csv", "--", "true")
     assert run.returncode == 2
-    assert "needs times: --times" in run.stderr
+    assert "needs --times" in run.stderr
 
 
 def test_a_run_file_of_a_recorded_run(one_recorder: Recorder, tmp_path: Path) -> None:
@@ -126,11 +126,11 @@ def test_the_spread_of_processor_time(one_recorder: Recorder, tmp_path: Path) ->
     assert "volumes (time): over 3 runs, the deviation of their sum is" in trace.run.stderr
     assert "; that of one computation " in trace.run.stderr
     assert "page-faults: " in trace.run.stderr
-    assert "whose sum of volumes is the median" in trace.run.stderr
+    assert "which has the median total volume" in trace.run.stderr
     assert trace.calls(0).count("barrier") == 3
     assert deviation_of(tisim.Trace.open(trace.file)) is not None
     assert "not in the trace, mean over ranks: MPI_Init " in trace.run.stderr
-    assert " for a processor " in trace.run.stderr
+    assert " for a CPU " in trace.run.stderr
     # No files of the other runs remain.
     assert [path.name for path in tmp_path.iterdir() if ".runs-" in path.name] == []
 
@@ -160,11 +160,11 @@ def test_a_run_that_fails_is_the_last_one(one_recorder: Recorder, tmp_path: Path
     program = one_recorder.compile("MPI_Finalize(); return 3;")
     run = one_recorder.run(*one_recorder.launched(program, ranks=1), options="--repeat 3")
     assert run.returncode == 3
-    assert "run 1 failed, so no more were made" in run.stderr
+    assert "run 1 failed, so there were no further runs;" in run.stderr
     assert (tmp_path / "trace.tit").is_file()
 
 
 def test_a_timeline_is_of_one_run(tmp_path: Path) -> None:
     settings = Settings(times=True, timeline=tmp_path / "a.csv")
-    with pytest.raises(InputError, match="--timeline and --repeat exclude each other"):
+    with pytest.raises(InputError, match="--timeline and --repeat cannot be combined"):
         record_repeatedly(["true"], tmp_path / "a.tit", settings, times=2)

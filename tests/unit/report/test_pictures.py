@@ -96,7 +96,7 @@ def test_few_actions_are_drawn_one_by_one(ring: tisim.Result, tmp_path: Path) ->
     draw_gantt(ring, tmp_path / "ring.svg")
     text = (tmp_path / "ring.svg").read_text()
     assert "ring.4 on graphene.xml: 36.659 ms" in text
-    assert "Each bar is what a rank is doing. Arrows: all 4 messages" in text
+    assert "Each bar shows the state of a rank over time. Arrows: all 4 messages" in text
     assert "late sender 39.4%" in text
     for state in ("compute", "transfer", "late sender"):
         assert COLOURS[state].lower() in text
@@ -107,7 +107,9 @@ def test_a_long_run_is_a_strip_above_its_typical_part(lu: tisim.Result, tmp_path
     draw_gantt(lu, tmp_path / "lu.svg")
     text = (tmp_path / "lu.svg").read_text()
     assert len(text) < 500_000
-    assert "Below: the framed part. Each bar is what a rank is doing. Arrows: all " in text
+    assert (
+        "Below: the framed part. Each bar shows the state of a rank over time. Arrows: all "
+    ) in text
     assert text.count("simulated time, ms") == 2
     assert text.count("<image") == 1
     assert len(text) < 300_000
@@ -187,7 +189,7 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_a_part_of_the_time(lu: tisim.Result, tmp_path: Path) -> None:
     draw_gantt(lu, tmp_path / "part.svg", begin=0.039, end=0.0397)
     text = (tmp_path / "part.svg").read_text()
-    assert "Each bar is what a rank is doing. Arrows: all 43 messages" in text
+    assert "Each bar shows the state of a rank over time. Arrows: all 43 messages" in text
     with pytest.raises(tisim.InputError, match=r"lasts from 0 to 0\.0793505345 s"):
         draw_gantt(lu, tmp_path / "none.svg", begin=1.0)
     assert [file.name for file in tmp_path.iterdir()] == ["part.svg"]
@@ -280,7 +282,9 @@ def test_the_numbers_of_a_report_are_larger_than_their_names(
     write_report(ring, tmp_path / "ring.html")
     text = (tmp_path / "ring.html").read_text()
     assert "<b>36.659 ms</b><span>simulated time</span>" in text
-    assert "How far to trust it: no measurements and no real runs stand beside graphene.xml" in text
+    assert (
+        "How far to trust it: no measurements or real runs are stored next to graphene.xml"
+    ) in text
 
 
 def test_every_state_is_explained() -> None:

@@ -86,7 +86,7 @@ def test_it_says_what_is_known(lu: Path) -> None:
 def test_many_ranks_make_no_large_page(many: Path) -> None:
     text = many.read_text()
     assert len(text) < 2_000_000
-    assert "Every state of every rank is here" in text
+    assert "Contains every state of every rank" in text
     assert "Each cell is the sum over 100 by 100 ranks" in text
 
 
@@ -122,7 +122,7 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert (outcome.status, "simulated time" in outcome.out) == (0, True)
     assert page.read_text().startswith("<!DOCTYPE html>")
     wrong = run.replay("--report", str(tmp_path / "ring.pdf"), ring)
-    assert (wrong.status, "a report is a page: call it .html" in wrong.err) == (2, True)
+    assert (wrong.status, "the suffix of a report must be .html" in wrong.err) == (2, True)
     assert [file.name for file in tmp_path.iterdir()] == ["ring.html"]
 
 

@@ -235,7 +235,7 @@ def test_a_part_of_pictures_can_be_chosen(
     assert '"typical": [0.001, 0.002]' in Path(page).read_text()
     assert "Percentages are those of the whole simulation" in Path(chart).read_text()
     outcome = run.replay(*chosen, ring)
-    assert (outcome.status, "give one too" in outcome.err) == (2, True)
+    assert (outcome.status, "--timeline" in outcome.err) == (2, True)
     outcome = run.replay("--report", page, "--begin", "2h", ring)
     assert (outcome.status, "the simulation lasts from 0 to" in outcome.err) == (2, True)
     outcome = run.replay("--report", page, "--begin", "soon", ring)
@@ -283,7 +283,7 @@ def test_a_page_has_groups_single_ranks_and_every_state_of_a_part(crowded: Path)
 def test_short_runs_of_many_ranks_have_every_state(tmp_path: Path) -> None:
     crowded = run(tmp_path, 3)
     assert data_of(crowded)["gantt"]["mode"] == "exact"
-    assert "Every state of every rank is here" in crowded.read_text()
+    assert "Contains every state of every rank" in crowded.read_text()
 
 
 def tip_at(page: Page, down: float) -> str:

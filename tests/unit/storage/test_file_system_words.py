@@ -77,7 +77,7 @@ def test_the_longest_mount_point_holds_a_file(tmp_path: Path) -> None:
         ("mount=/p", "needs servers="),
         ("servers=c-1", "needs mount="),
         ("mount=/p,servers=c-1,speed=3", "'speed=3' is none of these"),
-        ("mount=p,servers=c-1,read=1,write=1", "mounted at a path from the root, not at 'p'"),
+        ("mount=p,servers=c-1,read=1,write=1", "mounted at an absolute path, not at 'p'"),
         ("mount=/p,servers=d-1,read=1,write=1", "servers=d-1: the platform has no such host; did"),
         (
             "mount=/p,servers=c-{2-9},read=1,write=1",
@@ -85,16 +85,19 @@ def test_the_longest_mount_point_holds_a_file(tmp_path: Path) -> None:
         ),
         ("mount=/p,servers=c-{2-1},read=1,write=1", r"servers=c-{2-1}: the range 2-1 is empty"),
         ("mount=/p,servers=c-1", "the server 'c-1' has no disk; give it a <disk>"),
-        ("mount=/p,servers=c-1,disk=ssd", "disk=ssd: the server 'c-1' has no disk of that name"),
-        ("mount=/p,servers=c-1,read=1", "disks of its own need read= and write="),
+        ("mount=/p,servers=c-1,disk=ssd", "disk=ssd: the server 'c-1' has no disk with that name"),
+        ("mount=/p,servers=c-1,read=1", "separate disks need read= and write="),
         ("mount=/p,servers=c-1,read=0,write=1", "read and write must be above zero"),
         ("mount=/p,servers=c-1,read=1,write=1,count=2", "at most all 1 servers"),
-        ("mount=/p,servers=c-1,read=1,write=1,count=0", "count is a whole number above zero"),
-        ("mount=/p,servers=c-1,read=1,write=1,stripe=0B", "stripe is a whole number of bytes"),
-        ("mount=/p,servers=c-1,read=1,write=1,request=2TiB", "request is a whole number of bytes"),
-        ("mount=/p,servers=c-1,read=1,write=1,metadata=c-*", "4 hosts; one is possible"),
-        ("mount=/p,servers=c-1,read=1,write=1,metadata-rate=0", "operations a second above zero"),
-        ("type=nfs,mount=/p,servers=c-*,read=1,write=1", "nfs has one server, not 4"),
+        ("mount=/p,servers=c-1,read=1,write=1,count=0", "count must be a whole number above zero"),
+        ("mount=/p,servers=c-1,read=1,write=1,stripe=0B", "stripe must be a whole number of bytes"),
+        (
+            "mount=/p,servers=c-1,read=1,write=1,request=2TiB",
+            "request must be a whole number of bytes",
+        ),
+        ("mount=/p,servers=c-1,read=1,write=1,metadata=c-*", "4 hosts; only one is possible"),
+        ("mount=/p,servers=c-1,read=1,write=1,metadata-rate=0", "operations per second above zero"),
+        ("type=nfs,mount=/p,servers=c-*,read=1,write=1", "nfs must have one server, not 4"),
         ("type=xfs,mount=/p,servers=c-1", "the type nfs or striped, not 'xfs'"),
     ],
 )
@@ -112,7 +115,7 @@ def test_two_file_systems_at_one_place(tmp_path: Path) -> None:
 
 def test_a_cluster_has_no_file_system(tmp_path: Path) -> None:
     builder = tisim.PlatformBuilder("wrong")
-    with pytest.raises(InputError, match="stands in a <zone>, not in a <cluster>"):
+    with pytest.raises(InputError, match="must be in a <zone>, not in a <cluster>"):
         builder.cluster(
             "c",
             2,
@@ -136,8 +139,8 @@ def test_new_platforms(kind: Any, tmp_path: Path) -> None:
     assert files[1].read_text().split() == [f"node-{number}" for number in range(7)]
     for words, message in (
         ("read=1,write=1", "it needs servers="),
-        ("servers=11,read=1,write=1", "12 of the hosts; at least one more is for ranks"),
-        ("servers=x,read=1,write=1", "servers is a whole number above zero"),
+        ("servers=11,read=1,write=1", "12 hosts; at least one more is needed for ranks"),
+        ("servers=x,read=1,write=1", "servers must be a whole number above zero"),
     ):
         with pytest.raises(InputError, match="^pfs: .*" + message):
             kind(12, pfs=words, **hardware)
@@ -160,5 +163,5 @@ def test_processes(tmp_path: Path) -> None:
     written = 2 * LATENCY + 1e5 / BANDWIDTH + 1e5 / 5e5
     read = 2 * LATENCY + 1e5 / BANDWIDTH + 1e5 / 2e6
     assert ends == pytest.approx([written] * 2 + [written + read] * 2, rel=1e-12)
-    with pytest.raises(InputError, match="whole bytes from whole offsets"):
+    with pytest.raises(InputError, match="whole numbers of bytes and offsets"):
         env.write("c-0", "/p/f", 1.5)

@@ -138,7 +138,7 @@ def test_what_servers_were_asked_for(
     print_summary(result, "")
     text = capsys.readouterr().out
     assert "on pfs" in text
-    assert "201 kB in 9 requests to 8 servers, most on c-8 (25.4 %); 1 of metadata" in text
+    assert "201 kB in 9 requests to 8 servers, most on c-8 (25.4 %); 1 metadata requests" in text
 
 
 DISK = 5e5

@@ -119,25 +119,25 @@ def test_objects_are_shown_by_their_files() -> None:
     [
         ({"bandwidth": []}, "bandwidth has no values"),
         ([], "the list of points is empty"),
-        ("bandwidth", "vary is a mapping"),
-        ([{"bandwidth": "x1"}, "latency"], "vary is a mapping"),
-        ({"bandwidth": {"uniform": ["x1", "x2"]}}, "say how many scenarios to draw"),
+        ("bandwidth", "vary must be a mapping"),
+        ([{"bandwidth": "x1"}, "latency"], "vary must be a mapping"),
+        ({"bandwidth": {"uniform": ["x1", "x2"]}}, "give the number of scenarios to draw"),
         ({"bandwidth": {"uniform": ["x2", "x1"]}}, "the lower one first"),
         ({"bandwidth": {"uniform": ["x1", "x1"]}}, "the lower one first"),
-        ({"bandwidth": {"log_uniform": ["x0", "x1"]}}, "must stay above zero"),
+        ({"bandwidth": {"log_uniform": ["x0", "x1"]}}, "must stay above zero;"),
         ({"speed_noise": {"log_uniform": [0, 1]}}, "both above zero"),
-        ({"bandwidth": {"uniform": ["x1", "2Gbps"]}}, "both ends of a range are factors, or"),
-        ({"bandwidth": {"uniform": [1, 2]}}, "not 1: say x1 or 2GBps"),
-        ({"bandwidth": [2]}, "not 2: say x2 or 2GBps"),
-        ({"latency": ["2"]}, "not '2': say x2 or 2us"),
+        ({"bandwidth": {"uniform": ["x1", "2Gbps"]}}, "both ends of a range must be factors, or"),
+        ({"bandwidth": {"uniform": [1, 2]}}, "not 1: use x1 or 2GBps"),
+        ({"bandwidth": [2]}, "not 2: use x2 or 2GBps"),
+        ({"latency": ["2"]}, "not '2': use x2 or 2us"),
         ({"bandwidth": {"uniform": 3}}, "needs two numbers"),
-        ({"cores": {"uniform": [1, 4]}}, "cores is nothing to draw from a range"),
+        ({"cores": {"uniform": [1, 4]}}, "cores cannot be drawn from a range"),
         (
             {"latency": [None]},
-            "latency is changed by a factor or to a value with its unit, not None",
+            "latency must be changed by a factor or to a value with a unit, not None",
         ),
-        ({"bandwidth": ["x1"], "bandwidth[*]": ["x2"]}, "are the same thing to vary"),
-        ({"smpi/coll-selector": [1], "smpi/coll_selector": [2]}, "are the same thing to vary"),
+        ({"bandwidth": ["x1"], "bandwidth[*]": ["x2"]}, "are the same axis"),
+        ({"smpi/coll-selector": [1], "smpi/coll_selector": [2]}, "are the same axis"),
     ],
 )
 def test_what_makes_no_sense_is_refused(vary: Any, problem: str) -> None:
@@ -146,9 +146,9 @@ def test_what_makes_no_sense_is_refused(vary: Any, problem: str) -> None:
 
 
 def test_a_sample_of_points_is_refused() -> None:
-    with pytest.raises(InputError, match="not from a list of points"):
+    with pytest.raises(InputError, match="not a list of points"):
         parse_points([{"bandwidth": "x1"}], 3, 0)
-    with pytest.raises(InputError, match="at least 1 scenario"):
+    with pytest.raises(InputError, match="at least 1,"):
         parse_points({"bandwidth": ["x1"]}, 0, 0)
 
 

@@ -118,7 +118,7 @@ def test_a_scheduler_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> No
     from tisim.studies.sweep import cluster
 
     monkeypatch.setattr(cluster, "_SECONDS_TO_CONNECT", 0.2)
-    with pytest.raises(TisimError, match=r"no Dask scheduler answers at 127\.0\.0\.1:9"):
+    with pytest.raises(TisimError, match=r"no Dask scheduler responds at 127\.0\.0\.1:9"):
         tisim.sweep(LU, **SPEC, workers="dask://127.0.0.1:9")
 
 

@@ -114,11 +114,11 @@ def test_the_page_of_a_study(root: Path, tmp_path: Path) -> None:
     ]
     assert text.count("<svg") == 5
     assert "http" not in text.replace("http-equiv", "")
-    assert "Try values of bandwidth beyond x4: the time still falls there." in text
+    assert "Try values of bandwidth beyond x4: the time still decreases there." in text
     assert "Leave out smpi/coll-selector: it changes the time by less than 1%." in text
     fastest = "--bandwidth x4 --config smpi/coll-selector=ompi --report fastest.html TRACE"
     assert fastest in text
-    assert "no real runs stand beside graphene.xml" in text
+    assert "or real runs are stored next to graphene.xml" in text
     assert ">bandwidth, times</text>" in text
     assert "bandwidth matters most: from x4 to x1 the time grows by a factor of 1.15" in text
     assert text.count("</tr>") == 1 + 3 + 1 + 6
@@ -133,9 +133,9 @@ def test_replicates_become_ranges_and_failures_are_said(tmp_path: Path) -> None:
     frame["warnings"] = "the numbers of <alltoallv> are data"
     write_sweep_report(frame, tmp_path / "r.html")
     text = (tmp_path / "r.html").read_text()
-    assert "from the least to the greatest" in text
+    assert "from minimum to maximum" in text
     assert "1 scenarios failed" in text
-    assert "Correct what fails first: a=3, b=y: SimulationError" in text
+    assert "Fix the failures first: a=3, b=y: SimulationError" in text
     assert "&lt;deadlock&gt;" in text
     assert text.count("the numbers of &lt;alltoallv&gt; are data") == 1
 
@@ -143,10 +143,10 @@ def test_replicates_become_ranges_and_failures_are_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("prices", "said"),
     [
-        ({"c": {"1": 1}}, "c has prices, and nothing varies by that name; what varies: a, b"),
+        ({"c": {"1": 1}}, "c has prices but does not vary; what varies: a, b"),
         ({"a": {"1": 1}}, "a = 2 has no price; values with one: 1"),
-        ({"a": 3}, "the prices of a are a price for each value"),
-        ({"a": {"1": -1}}, "the price of a = 1 is a number from 0 on, not -1"),
+        ({"a": 3}, "the prices of a must be a price for each value"),
+        ({"a": {"1": -1}}, "the price of a = 1 must be a non-negative number, not -1"),
     ],
 )
 def test_prices_that_do_not_fit(tmp_path: Path, prices: dict[str, object], said: str) -> None:
@@ -164,7 +164,7 @@ def test_what_is_wrong_is_said_before_the_sweep(root: Path, tmp_path: Path) -> N
     assert isinstance(outcome.exception, InputError)
     assert f"{study}:9: the price of bandwidth = x4" in str(outcome.exception)
     outcome = CliRunner().invoke(sweep_command, [*arguments, str(tmp_path / "s.pdf")])
-    assert "call it .html" in str(outcome.exception)
+    assert "must be .html" in str(outcome.exception)
     assert not (tmp_path / "s.csv").exists()
 
 

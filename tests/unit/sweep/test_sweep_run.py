@@ -118,12 +118,12 @@ def test_a_baseline_that_fails_leaves_the_ratio_open() -> None:
     [
         ({"platform": None}, "needs a platform"),
         ({"platform": "missing.xml"}, "missing.xml"),
-        ({"seed": -1}, "a seed is"),
-        ({"replicates": 0}, "at least 1 replicate"),
-        ({"workers": 0}, "at least 1 worker"),
-        ({"workers": "two"}, "workers is a number, or dask://"),
+        ({"seed": -1}, "a seed must be"),
+        ({"replicates": 0}, "at least 1,"),
+        ({"workers": 0}, "at least 1,"),
+        ({"workers": "two"}, "workers must be a number, or dask://"),
         ({"hosts": ["a"], "deployment": "b.xml"}, "not both"),
-        ({"output": "rows.xlsx"}, "a .csv or a .parquet file"),
+        ({"output": "rows.xlsx"}, "a .csv or .parquet file"),
         ({"config": {"smpi/coll-selektor": "ompi"}}, "did you mean smpi/coll-selector"),
     ],
 )
@@ -177,7 +177,7 @@ def test_noise_of_a_trace_is_part_of_it() -> None:
 def test_impossible_noise_is_a_row_with_its_error() -> None:
     frame = tisim.sweep(RING, **SPEC, vary={"compute_noise": [-1, "much", 0.1]})
     assert "must not be negative" in frame["error"][0]
-    assert "is a coefficient of variation, not 'much'" in frame["error"][1]
+    assert "must be a coefficient of variation, not 'much'" in frame["error"][1]
     assert frame["error"].isna()[2]
 
 

@@ -139,7 +139,7 @@ def raise_memory_error(worker: Worker, job: object) -> None:
 def test_a_file_of_something_else_is_left_alone(content: str, tmp_path: Path) -> None:
     file = tmp_path / "mine.csv"
     file.write_text(content)
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="already exists and is"):
         tisim.sweep(RING, output=file, resume=False, **SPEC)
     assert file.read_text() == content
 
@@ -149,7 +149,7 @@ def test_a_file_that_was_edited_is_told(tmp_path: Path) -> None:
     tisim.sweep(RING, output=file, **SPEC)
     time = str(pd.read_csv(file)["simulated_time"][0])
     file.write_text(file.read_text().replace(f",{time},", ",about one,"))
-    with pytest.raises(InputError, match="has a value that no sweep has written"):
+    with pytest.raises(InputError, match="contains a value that no sweep wrote"):
         tisim.sweep(RING, output=file, **SPEC)
     assert "about one" in file.read_text()
 
@@ -228,7 +228,7 @@ def test_whatever_ends_it_the_rows_are_there(
     assert rows["error"].isna().all()
     if kill == signal.SIGINT:
         assert running.returncode == 130
-        assert "run it again for the rest" in told
+        assert "run it again to complete the rest" in told
         assert "Traceback" not in told
     finished = dict(zip(rows["key"], rows["wall_time"], strict=True))
     subprocess.run(command, check=True, timeout=60, capture_output=True)

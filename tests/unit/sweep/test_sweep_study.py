@@ -107,17 +107,17 @@ def test_ranges_and_labels(tmp_path: Path) -> None:
     ("text", "line", "problem"),
     [
         ("trace = \n", 1, "this is not TOML"),
-        ('tarce = "a"\n', 1, "a study has no 'tarce'; did you mean trace?"),
+        ('tarce = "a"\n', 1, "unknown key 'tarce' in a study; did you mean trace?"),
         ("\n\n[varry]\nbandwidth = [1]\n", 3, "did you mean vary?"),
-        ("wizardry = 1\n", 1, "there are trace, platform"),
-        ('ranks = "four"\n', 1, "ranks is a whole number, not 'four'"),
-        ("seed = true\n", 1, "seed is a whole number"),
-        ("hosts = 3\n", 1, "hosts is a text or a list of texts"),
-        ("vary = 3\n", 1, "vary is a table or a list of tables"),
+        ("wizardry = 1\n", 1, "known are trace, platform"),
+        ('ranks = "four"\n', 1, "ranks must be a whole number, not 'four'"),
+        ("seed = true\n", 1, "seed must be a whole number"),
+        ("hosts = 3\n", 1, "hosts must be a text or a list of texts"),
+        ("vary = 3\n", 1, "vary must be a table or a list of tables"),
         ("[vary]\n# speed\nbandwith = [1]\n", 3, "did you mean bandwidth"),
         ('[vary]\n"latency[a*]" = []\n', 2, "has no values to vary over"),
-        ("[vary]\ncores = [[1]]\n", 2, "it is a number or a text"),
-        ("[vary]\nspeed = [1, 2]\n", 2, "not 1: say x1 or 2Gf"),
+        ("[vary]\ncores = [[1]]\n", 2, "it must be a number or a text"),
+        ("[vary]\nspeed = [1, 2]\n", 2, "not 1: use x1 or 2Gf"),
         ("[vary.speed]\nuniform = [3]\n", 1, "needs two numbers"),
         ("[[vary]]\ncores = 2\n[[vary]]\nsped = 2\n", 4, "did you mean speed?"),
         ("[baseline]\nsped = 2\n", 2, "did you mean speed?"),
@@ -159,7 +159,7 @@ def test_the_command_prints_a_table_and_writes_the_rows(
     ]
     assert first.split()[0] == "x1"
     assert second.split()[0] == "x2"
-    assert trust.startswith("trust: no measurements and no real runs stand beside graphene.xml")
+    assert trust.startswith("trust: no measurements or real runs are stored next to graphene.xml")
     assert last == "2 scenarios in study.csv"
     assert len((tmp_path / "study.csv").read_text().splitlines()) == 3
 
@@ -172,7 +172,7 @@ def test_the_command_says_how_many_failed(
     assert status == 1
     assert [line.split()[2] for line in out.splitlines()[1:4]] == ["failed"] * 3
     assert "tisim: 3 of 4 scenarios failed; the first, cores=-1, speed_noise=-1: " in err
-    assert "InputError: cores is a whole number above zero" in err
+    assert "InputError: cores must be a whole number above zero" in err
 
 
 def test_a_long_table_is_left_to_the_file(
@@ -188,8 +188,8 @@ def test_a_long_table_is_left_to_the_file(
     ("arguments", "problem"),
     [
         (["missing.toml"], "missing.toml: cannot read this study"),
-        (["{study}", "--workers", "many"], "workers is a number, or dask://"),
-        (["{study}", "--output", "rows.xls"], "rows.xls: the rows of a sweep go to"),
+        (["{study}", "--workers", "many"], "workers must be a number, or dask://"),
+        (["{study}", "--output", "rows.xls"], "rows.xls: the output of a sweep must be"),
     ],
 )
 def test_mistakes_of_the_command_line(
@@ -211,7 +211,7 @@ def test_mistakes_of_the_command_line(
 def test_a_module_that_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     study = write(tmp_path, STUDY + 'modules = ["no_such_module"]\n')
     status, _, err = run([str(study)], capsys)
-    assert (status, err) == (2, "tisim: there is no module 'no_such_module' to import\n")
+    assert (status, err) == (2, "tisim: no module 'no_such_module' to import\n")
 
 
 def test_the_example(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

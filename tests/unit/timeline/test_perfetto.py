@@ -355,7 +355,7 @@ def test_a_part_outside_of_the_run_ends_with_a_message(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"lasts from 0 to 0\.079.* s; show a part of that"):
         tisim.replay(LU, platform=GRAPHENE, timeline=path, timeline_part=(1.0, 2.0))
     assert not [*tmp_path.iterdir()]
-    with pytest.raises(InputError, match="holds all of the time"):
+    with pytest.raises(InputError, match="always contains the whole run;"):
         tisim.replay(LU, platform=GRAPHENE, timeline=tmp_path / "a.csv", timeline_part=(0.0, 2.0))
 
 
@@ -370,7 +370,7 @@ def test_large_files_lose_their_shortest_slices(
     (track,) = (one for one in thin.tracks.values() if "are left out" in one.name)
     (_, shortest), _ = thin.counters[track.uuid]
     (warning,) = result.warnings
-    assert track.name in warning and "--begin and --end show all of a part" in warning
+    assert track.name in warning and "--begin and --end show a part in full" in warning
     kept = 0
     for shown, every in zip(thin.ranks(), whole.ranks(), strict=True):
         wanted = [one for one in every if one.end - one.start >= shortest]

@@ -159,7 +159,7 @@ def test_what_is_no_run_file(written: tuple[tisim.Result, Path], tmp_path: Path)
         with pytest.raises(InputError, match=r"x\.tir: is not a run file, or damaged"):
             RunFile(path)
     rewritten(written[1], path, format="another")
-    with pytest.raises(InputError, match="does not say 'tisim run'"):
+    with pytest.raises(InputError, match="does not contain 'tisim run'"):
         RunFile(path)
     rewritten(written[1], path, version=1)
     with pytest.raises(InputError, match="of version 1, this tisim reads version 2"):

@@ -125,7 +125,9 @@ def test_the_timed_trace(tmp_path: Path) -> None:
 
 
 def test_an_unknown_suffix_is_refused_before_the_replay(tmp_path: Path) -> None:
-    with pytest.raises(tisim.InputError, match=r"run\.xyz: a timeline's suffix is one of"):
+    with pytest.raises(
+        tisim.InputError, match=r"run\.xyz: the suffix of a timeline must be one of"
+    ):
         tisim.replay(RING, platform=GRAPHENE, timeline=tmp_path / "run.xyz")
     with pytest.raises(tisim.InputError, match="cannot be written: No such file or directory"):
         tisim.replay(RING, platform=GRAPHENE, timeline=tmp_path / "nowhere" / "run.csv")
@@ -229,7 +231,7 @@ def test_all_timelines_are_complete_before_the_first_gets_its_name(
 
 def test_a_directory_is_no_timeline(tmp_path: Path) -> None:
     (tmp_path / "run.csv").mkdir()
-    with pytest.raises(tisim.InputError, match=r"run\.csv: is a directory; name a file to write"):
+    with pytest.raises(tisim.InputError, match=r"run\.csv: is a directory; give the name"):
         tisim.replay(RING, platform=GRAPHENE, timeline=tmp_path / "run.csv")
 
 

@@ -302,10 +302,16 @@ def test_process_grids(ranks: int, dimensions: int, sides: tuple[int, ...]) -> N
         (lambda: Ring(ranks=2, nbytes=-1), "nbytes must be at least 0, not -1"),
         (lambda: Ring(ranks=2, allreduce_every=0), "allreduce_every must be at least 1"),
         (lambda: Wavefront(ranks=2, planes=0), "planes must be at least 1, not 0"),
-        (lambda: Sparse(ranks=2, nbytes=(5, 2)), "nbytes must be a size, or the least and the"),
-        (lambda: Halo2D(ranks=2, nbytes=(5, 2, 1)), "nbytes must be one number or 2, one a dim"),
+        (
+            lambda: Sparse(ranks=2, nbytes=(5, 2)),
+            "nbytes must be a size, or the minimum and maximum",
+        ),
+        (lambda: Halo2D(ranks=2, nbytes=(5, 2, 1)), "nbytes must be one number or 2, one per dim"),
         (lambda: Halo2D(ranks=7, grid=(2, 3)), "the grid 2x3 has 6 places for 7 ranks; 7x1 would"),
-        (lambda: Halo3D(ranks=6, grid=(2, 3)), "a grid of 3 dimensions is written 3x2x1, not 2x3"),
+        (
+            lambda: Halo3D(ranks=6, grid=(2, 3)),
+            "a grid of 3 dimensions must be written 3x2x1, not 2x3",
+        ),
     ],
 )
 def test_what_cannot_be(make: object, message: str) -> None:
@@ -323,17 +329,17 @@ def test_the_command_writes_a_trace(tisim: CommandLine) -> None:
     again = tisim("generate", *arguments)
     assert again.status == 2
     assert again.err.count("\n") == 1
-    assert f"{target}: is there already and not empty" in again.err
+    assert f"{target}: already exists and is not empty" in again.err
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("halo2d", "--ranks", "6", "--grid", "2x4"), "the grid 2x4 has 8 places for 6 ranks"),
-        (("halo2d", "--ranks", "6", "--grid", "2 by 3"), "a grid is written 4x3x2, not '2 by"),
+        (("halo2d", "--ranks", "6", "--grid", "2 by 3"), "a grid such as 4x3x2, not '2 by"),
         (("ring", "--ranks", "6", "--bytes", "7parsecs"), "unknown unit 'parsecs' in the --bytes"),
         (("ring", "--np", "0"), "--ranks must be at least 1, not 0"),
-        (("halo3d", "--np", "6", "--bytes", "8,9"), "--bytes must be one number or 3, one a dim"),
+        (("halo3d", "--np", "6", "--bytes", "8,9"), "--bytes must be one number or 3, one per dim"),
         (("ring",), "Missing option '--ranks'"),
         (("rings", "--ranks", "6"), "No such command 'rings'"),
     ],

@@ -68,7 +68,7 @@ def agrees_with_check(inspection: Inspection, trace: Trace) -> None:
     )
     counted = {count.name: count for count in inspection.by_action if count.name not in MARKERS}
     expected = {count.name: count for count in report.counts if "init" not in count.name.split(",")}
-    assert counted.keys() == expected.keys() - {"init, finalize and the like"}
+    assert counted.keys() == expected.keys() - {"init, finalize and similar"}
     for name, count in counted.items():
         said = expected[name]
         assert (count.actions, count.messages, count.bytes) == (

@@ -29,11 +29,11 @@ def test_a_sound_trace(tisim: CommandLine) -> None:
         f"{RING}: sound: 0 errors, 0 warnings",
         "4 ranks, modern dialect, 20 actions, 4 messages of 4 MB from rank to rank, 4e+06 flops",
         "",
-        "action                       number  messages      bytes       amount",
-        "compute                           4                       4e+06 flops",
-        "init, finalize and the like       8",
-        "recv                              4",
-        "send                              4         4  4,000,000",
+        "action                      number  messages      bytes       amount",
+        "compute                          4                       4e+06 flops",
+        "init, finalize and similar       8",
+        "recv                             4",
+        "send                             4         4  4,000,000",
     ]
 
 
@@ -41,7 +41,7 @@ def test_warnings_do_not_make_a_trace_unsound(tisim: CommandLine) -> None:
     outcome = tisim("check", LU)
     assert outcome.status == 0
     assert outcome.out.splitlines()[0].endswith(
-        "rank-0.txt: warning: has receives from -333, which is taken for MPI_ANY_SOURCE; so have 3 "
+        "rank-0.txt: warning: has receives from -333, interpreted as MPI_ANY_SOURCE; so have 3 "
         "more ranks"
     )
     assert outcome.out.splitlines()[1] == f"{LU}: sound: 0 errors, 1 warning"
@@ -141,7 +141,7 @@ def test_whatever_takes_traces_takes_packed_ones(tisim: CommandLine) -> None:
 def test_what_cannot_be_packed_or_unpacked(tisim: CommandLine) -> None:
     outcome = tisim("pack", RING, "-o", str(tisim.directory))
     assert (outcome.status, outcome.out) == (2, "")
-    assert "is a directory; name a file to write" in outcome.err
+    assert "is a directory; give the name of a file to write" in outcome.err
     outcome = tisim("unpack", tisim.write("no.tit", "0 init\n"), "-o", str(tisim.directory / "x"))
     assert outcome.status == 2
     assert "no.tit" in outcome.err
@@ -203,7 +203,7 @@ def test_real_traces_are_sound(nas_traces: Path, name: str) -> None:
     # Only LU receives from any rank, which SimGrid's tracer writes as -333.
     said = [finding.message for finding in report.findings if finding.severity != "note"]
     assert said == (
-        ["has receives from -333, which is taken for MPI_ANY_SOURCE; so have 3 more ranks"]
+        ["has receives from -333, interpreted as MPI_ANY_SOURCE; so have 3 more ranks"]
         if name == "lu.S.4"
         else []
     )
@@ -247,14 +247,14 @@ def test_packed_traces_are_checked_too(tmp_path: Path) -> None:
 def test_custom_actions(tmp_path: Path) -> None:
     directory = write_ranks(tmp_path, "checkpoint 5", "init")
     (finding,) = check(directory).findings
-    assert finding.message.startswith("there is no action 'checkpoint'")
+    assert finding.message.startswith("unknown action 'checkpoint'")
     report = check(directory, custom_actions=["checkpoint"])
     assert report.sound
     assert {count.name: count.actions for count in report.counts}["custom"] == 1
 
 
 def test_what_cannot_be_opened(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there is no such file or directory"):
+    with pytest.raises(InputError, match="no such file or directory"):
         check(tmp_path / "nowhere")
     directory = write_ranks(tmp_path, "init", "init")
     trace = Trace.open(directory)

@@ -151,17 +151,17 @@ def test_what_cannot_be_packed_or_unpacked(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"t: is not a packed trace"):
         unpack(tmp_path / "t", tmp_path / "again")
     (tmp_path / "directory").mkdir()
-    with pytest.raises(InputError, match=r"directory: is a directory; name a packed trace"):
+    with pytest.raises(InputError, match=r"directory: is a directory; give a packed trace"):
         unpack(tmp_path / "directory", tmp_path / "again")
-    with pytest.raises(InputError, match=r"nowhere: there is no such file"):
+    with pytest.raises(InputError, match=r"nowhere: no such file"):
         unpack(tmp_path / "nowhere", tmp_path / "again")
-    with pytest.raises(InputError, match="is there already and not empty; name a new directory"):
+    with pytest.raises(InputError, match="already exists and is not empty; choose a new directory"):
         unpack(tmp_path / "x.tit", tmp_path)
     (tmp_path / "void").mkdir()
     unpack(tmp_path / "x.tit", tmp_path / "void")
     assert tree(tmp_path / "void") == {"t": b"0 init\n"}
     assert (tmp_path / "void").stat().st_mode == (tmp_path).stat().st_mode | 0o055
-    with pytest.raises(InputError, match="no dialect 'x'"):
+    with pytest.raises(InputError, match="unknown dialect 'x'"):
         pack(tmp_path / "t", tmp_path / "y.tit", dialect="x")
 
 
@@ -242,8 +242,8 @@ def test_text_comes_back_byte_by_byte(tisim: CommandLine, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("pack", "--volumes", "1e-2", "g.graph", "-o", "x.tit"), "--volumes is for traces"),
-        (("pack", "g.graph", "-o", "x"), "needs a name that ends in .tit"),
+        (("pack", "--volumes", "1e-2", "g.graph", "-o", "x.tit"), "--volumes applies to traces"),
+        (("pack", "g.graph", "-o", "x"), "must end in .tit"),
         (("pack", "wrong.graph", "-o", "x.tit"), "wrong.graph:2: "),
         (("replay", "--platform", "p.xml", "g.tit"), "is a graph of GPUs"),
         (("sweep", "g.tit"), ""),
@@ -316,7 +316,7 @@ def test_a_trace_carries_the_graph_that_its_ranks_launch(
     assert tisim("unpack", again, "-o", str(tmp_path / "two")).status == 0
     assert (tmp_path / "two.graph").read_text() == GRAPH
     refused = tisim("pack", packed, "--graph", graph, "-o", again)
-    assert (refused.status, "has a graph already" in refused.err) == (2, True)
+    assert (refused.status, "already contains a graph;" in refused.err) == (2, True)
     unsound = tisim.write("one.trace", lines[0] + "1 launch wait\n")
     assert tisim("pack", unsound, "--graph", graph, "-o", again).status == 0
     assert tisim("check", again).status == 1

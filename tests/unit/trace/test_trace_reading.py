@@ -89,7 +89,7 @@ def test_every_operation_has_a_name(tmp_path: Path) -> None:
 
 def test_custom_actions_and_the_mistaken_null(tmp_path: Path) -> None:
     trace = Trace.open(write_ranks(tmp_path, "checkpoint disk 5; recv -333 0 1", "init"))
-    with pytest.raises(InputError, match=r"rank-0.txt:1: there is no action 'checkpoint'"):
+    with pytest.raises(InputError, match=r"rank-0.txt:1: unknown action 'checkpoint'"):
         read(trace)
     core = trace.core_with(custom_actions=["checkpoint"], mistaken_null_is_any=False)
     assert core is trace.core_with(custom_actions=("checkpoint",), mistaken_null_is_any=False)
@@ -97,13 +97,13 @@ def test_custom_actions_and_the_mistaken_null(tmp_path: Path) -> None:
     rows = core.open(0, calls).read(10).view(np.dtype(_core.OP_LAYOUT))
     assert calls[int(rows["call"][0])].words == ["checkpoint", "disk", "5"]
     assert rows["peer"][1] == _core.PROC_NULL
-    with pytest.raises(InputError, match="already there"):
+    with pytest.raises(InputError, match="already exists"):
         trace.core_with(custom_actions=["send"])
 
 
 def test_an_error_names_file_and_line(tmp_path: Path) -> None:
     trace = Trace.open(write_ranks(tmp_path, "init; compute -5", "init"))
-    with pytest.raises(InputError, match="flops '-5' is negative; it is 0 or more") as caught:
+    with pytest.raises(InputError, match="flops '-5' is negative; must be at least 0") as caught:
         read(trace)
     assert caught.value.file == str(tmp_path / "rank-0.txt")
     assert caught.value.line == 2
@@ -140,7 +140,7 @@ def test_forced_and_recognised_dialects(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="if the trace has no tags, read it in the legacy dialect"):
         read(Trace.open(tmp_path, dialect="modern"))
     with pytest.raises(
-        InputError, match="no dialect 'old' of traces; there are auto, modern, legacy"
+        InputError, match="unknown dialect 'old' of traces; known are auto, modern, legacy"
     ):
         Trace.open(tmp_path, dialect="old")
 

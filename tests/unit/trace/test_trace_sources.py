@@ -145,7 +145,7 @@ def test_zstd(plain: Path) -> None:
     compressed.write_bytes(zstandard.compress(archive.read_bytes()))
     assert actions(Trace.open(compressed)) == [3, 3]
     compressed.write_bytes(compressed.read_bytes()[:-9])
-    with pytest.raises(InputError, match="damaged or not whole"):
+    with pytest.raises(InputError, match="damaged or incomplete"):
         Trace.open(compressed)
 
 
@@ -179,26 +179,28 @@ def test_an_archive_of_compressed_files(tmp_path: Path) -> None:
 
 def test_an_archive_of_several_traces(root: Path) -> None:
     archive = NPB
-    with pytest.raises(InputError, match=rf"several traces; name one of them: {archive}/cg.S.16, "):
+    with pytest.raises(InputError, match=rf"traces; choose one of them: {archive}/cg.S.16, "):
         Trace.open(archive)
     assert Trace.open(archive / "ft.S.16").ranks == 16
     assert Trace.open(f"{archive}::ft.S.16").ranks == 16
     simgrid = Trace.open(archive / "lu.S.4.simgrid")
     assert actions(simgrid) == actions(Trace.open(archive / "lu.S.4"))
-    with pytest.raises(InputError, match=r"has nothing named lu.X in it; it has .*/cg.S.16"):
+    with pytest.raises(InputError, match=r"contains nothing named lu.X; it contains .*/cg.S.16"):
         Trace.open(archive / "lu.X")
 
 
 def test_archives_that_cannot_be(tmp_path: Path, plain: Path, root: Path) -> None:
     empty = tar(tmp_path / "empty.tar", "w", {".hidden": "0 init\n"})
-    with pytest.raises(InputError, match=r"empty.tar: has no file in it"):
+    with pytest.raises(InputError, match=r"empty.tar: contains no files"):
         Trace.open(empty)
     whole = NPB.read_bytes()
     cut = tmp_path / "cut.tar.xz"
     cut.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(InputError, match=r"cut.tar.xz: is damaged or not whole"):
+    with pytest.raises(InputError, match=r"cut.tar.xz: is damaged or incomplete"):
         Trace.open(cut)
-    with pytest.raises(InputError, match="is an archive, which holds a whole trace; name it alone"):
+    with pytest.raises(
+        InputError, match="is an archive, which contains a whole trace; give it alone"
+    ):
         Trace.open([NPB, plain / "rank-0.txt"])
     index = tar(tmp_path / "index.tar", "w", {"index": "a/0\n", "a/1": RANKS[0]})
     with pytest.raises(
@@ -218,20 +220,22 @@ def test_a_pipe(tmp_path: Path) -> None:
 
 
 def test_what_is_not_there(tmp_path: Path, plain: Path) -> None:
-    with pytest.raises(InputError, match=r"nowhere: there is no such file or directory"):
+    with pytest.raises(InputError, match=r"nowhere: no such file or directory"):
         Trace.open(tmp_path / "nowhere")
-    with pytest.raises(InputError, match="there is no such file or directory"):
+    with pytest.raises(InputError, match="no such file or directory"):
         Trace.open(plain / "rank-0.txt" / "x")
     with pytest.raises(InputError, match=r"rank-5.txt: cannot be read: No such file"):
         Trace.open([plain / "rank-0.txt", plain / "rank-5.txt"])
-    with pytest.raises(InputError, match="no trace file is named"):
+    with pytest.raises(InputError, match="no trace given; give"):
         Trace.open([])
     (tmp_path / "void").mkdir()
-    with pytest.raises(InputError, match=r"void: has no file in it"):
+    with pytest.raises(InputError, match=r"void: contains no files"):
         Trace.open(tmp_path / "void")
-    with pytest.raises(InputError, match=r"only directories; name one of them: plain, void"):
+    with pytest.raises(InputError, match=r"only directories; choose one of them: plain, void"):
         Trace.open(tmp_path)
-    with pytest.raises(InputError, match="is a directory; among several traces name files"):
+    with pytest.raises(
+        InputError, match="is a directory; give files when there are several traces"
+    ):
         Trace.open([plain, plain / "rank-0.txt"])
 
 
@@ -250,11 +254,19 @@ def test_numbers_of_ranks(plain: Path) -> None:
 def test_what_is_no_trace(tmp_path: Path, root: Path) -> None:
     for name, text, said in (
         ("binary", b"\x7fELF\x01\0\0", r"binary:1: is not text: the byte 0x7f at column 1"),
-        ("prose", b"Once upon a time\n", r"prose:1: a line starts with the number of its rank"),
-        ("void", b"", r"void: has no action in it"),
+        ("prose", b"Once upon a time\n", r"prose:1: a line must start with the number of its rank"),
+        ("void", b"", r"void: contains no action"),
         ("gone.txt", b"gone/rank-0.txt\n", r"gone.txt:1: lists the file 'gone/rank-0.txt'"),
-        ("cut.gz", gzip.compress(RANKS[0].encode() * 99)[:-20], r"cut.gz: is damaged or not whole"),
-        ("cut.xz", lzma.compress(RANKS[0].encode() * 99)[:-20], r"cut.xz: is damaged or not whole"),
+        (
+            "cut.gz",
+            gzip.compress(RANKS[0].encode() * 99)[:-20],
+            r"cut.gz: is damaged or incomplete",
+        ),
+        (
+            "cut.xz",
+            lzma.compress(RANKS[0].encode() * 99)[:-20],
+            r"cut.xz: is damaged or incomplete",
+        ),
     ):
         path = tmp_path / name
         path.write_bytes(text)

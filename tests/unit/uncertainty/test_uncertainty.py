@@ -82,7 +82,7 @@ def test_the_interval_holds_nine_tenths_of_the_times() -> None:
     assert (interval.low, interval.high) == pytest.approx((5, 95))
     assert interval.holds(6)
     assert not interval.holds(96)
-    assert Interval.of((3.71, 4.08), 0).text() == "3.7 s to 4.1 s with 2 sets of parameters"
+    assert Interval.of((3.71, 4.08), 0).text() == "3.7 s to 4.1 s with 2 parameter sets"
 
 
 def test_programs_that_are_alike_count_more() -> None:
@@ -121,7 +121,7 @@ def test_a_replay_with_sets(calibration: Calibration, tmp_path: Path) -> None:
     assert first == interval()
     # Options set by the user are not varied.
     assert len(set(interval(config=calibration.config).times)) == 1
-    with pytest.raises(InputError, match="2 replays or more"):
+    with pytest.raises(InputError, match="2 replays,"):
         replay_with_sets(RING, sets, 1, platform=platform)
 
 
@@ -158,7 +158,7 @@ def test_the_command_prints_and_writes_the_interval(
     out = str(tmp_path / "out.json")
     done = tisim.replay("--uncertainty", "4", "--json", out, RING, platform=platform)
     assert done.status == 0, done.err
-    assert "with 4 sets of parameters" in done.out.splitlines()[0]
+    assert "with 4 parameter sets" in done.out.splitlines()[0]
     written = json.loads(Path(out).read_text())["uncertainty"]
     assert len(written["times_s"]) == 4
     assert written["low_s"] <= written["high_s"]
@@ -174,7 +174,7 @@ def test_sets_of_another_platform_are_refused(
     platform.write_text(
         platform.read_text().replace('"smpi/os" value="', '"smpi/os" value="9:1:0;')
     )
-    message = "these sets of parameters are of another platform: smpi/os is not"
+    message = "these parameter sets are for a different platform: smpi/os is not"
     with pytest.raises(InputError, match=message):
         ParameterSets.beside(platform)
     outcome = tisim.replay(RING, "--uncertainty", "2", platform=str(platform))

@@ -129,7 +129,7 @@ def test_errors_are_kept_and_counted_in(tmp_path: Path) -> None:
     interval = Interval.of((1.0, 1.0), 0, kept.validated)
     assert (interval.low, interval.high) == pytest.approx((0.5, 2.0))
     assert interval.text().endswith(
-        "with 2 sets of parameters and the errors of 2 programs validated on it"
+        "with 2 parameter sets and the errors of 2 programs validated on it"
     )
 
 
@@ -151,7 +151,7 @@ real = [{PREDICTED}]
     assert load_study(study).cases[0].uncertainty == 2
     ran = run("validate", str(study), "--keep-errors", "--json", str(tmp_path / "f.json"))
     assert ran.status == 0
-    assert "90 % intervals hold" in ran.out
+    assert "90 % intervals contain" in ran.out
     assert "p.sets.json" in ran.err
     coverage = json.loads((tmp_path / "f.json").read_text())["coverage"]
     assert coverage["cases"] == 1
@@ -240,7 +240,7 @@ def test_what_a_prediction_does_not_have_is_named(tisim: CommandLine, files: lis
     shown = tisim(*files).out
     assert shown.startswith("real 2.6 s, predicted 1.6")
     assert "off the processor" in shown
-    assert "does not say how long" not in shown
+    assert "lacks the CPU time with cold caches" not in shown
 
 
 @pytest.mark.parametrize("counter", ["another one", PREDICTED_TIME])
@@ -250,7 +250,7 @@ def test_computing_is_all_time_between_calls_where_nothing_says_more(
     trace = Path(files[-2])
     trace.write_text(f"# counter: {counter}\n{TRACE.partition(chr(10))[2]}")
     assert parts_of(tisim, files)["computing"] == pytest.approx((1.75, 1.25))
-    assert "does not say how long ranks had a processor" in tisim(*files).out
+    assert "lacks the CPU time of ranks" in tisim(*files).out
 
 
 def test_a_call_that_became_several_actions_is_one(

@@ -59,7 +59,7 @@ def test_without_a_case_that_counts_there_is_no_number(tmp_path: Path) -> None:
     noisy = case("d", PREDICTED * 0.5, PREDICTED, PREDICTED * 2)
     validation = validate(Study((noisy,), {"": Thresholds(median=0.05)}))
     assert validation.violations == (
-        "the median error of all cases is not known: no case ran whose real times are near enough "
+        "the median error of all cases is unknown: no case ran whose real times are close enough "
         "to each other",
     )
     text = json.dumps(validation.to_dict(), allow_nan=False)
@@ -157,23 +157,23 @@ def test_everything_that_a_study_may_say(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "has no case; a case begins with"),
-        ("case = 3", "has no case; a case begins with"),
+        ("", "contains no case; a case begins with"),
+        ("case = 3", "contains no case; a case begins with"),
         ("cases = 3", "the study has no key 'cases'; did you mean case?"),
         ("a b", "this is not TOML: "),
         (f"{CASE}tracer = 1", "the case 'ring' has no key 'tracer'; did you mean trace?"),
         (CASE.replace("trace", "group"), "the case 'ring' has no trace"),
         (f'{CASE}repeat = "3"', "the case 'ring': repeat must be a whole number, not '3'"),
         (f"{CASE}repeat = true", "the case 'ring': repeat must be a whole number, not True"),
-        (f"{CASE}real = [0]", "real times are positive numbers"),
-        (f"{CASE}real = []", "real has no time; leave it out to execute the case"),
+        (f"{CASE}real = [0]", "real times must be positive numbers"),
+        (f"{CASE}real = []", "real is empty; omit it to execute the case"),
         (f"{CASE}seeds = 0", "seeds must be at least 1"),
         (CASE * 2, "has two cases called 'ring'"),
         (f'real_times = "no.csv"\n{CASE}', "no.csv: cannot read these real times: No such file"),
-        (f'real_times = "bad.csv"\n{CASE}', "bad.csv:2: a time in seconds is expected"),
-        (f'real_times = "other.csv"\n{CASE}', "has times of 'halo', which is not a case"),
-        (f"noisy = -1\n{CASE}", "noisy must be a part such as 0.1, not -1"),
-        (f"[thresholds.halo]\nmean = 1\n{CASE}", "thresholds for 'halo', which is the group of no"),
+        (f'real_times = "bad.csv"\n{CASE}', "bad.csv:2: expected a time in seconds"),
+        (f'real_times = "other.csv"\n{CASE}', "contains times of 'halo', which is not a case"),
+        (f"noisy = -1\n{CASE}", "noisy must be a fraction such as 0.1, not -1"),
+        (f"[thresholds.halo]\nmean = 1\n{CASE}", "thresholds for 'halo', but no"),
         (f"[thresholds]\naverage = 1\n{CASE}", "thresholds has no key 'average'"),
     ],
 )

@@ -207,7 +207,7 @@ def test_waits_that_are_nothing_have_no_cause(tmp_path: Path) -> None:
     log = tisim.replay(tmp_path, platform=platform, event_log=True).require_event_log()
     assert len(log.causes)
     texts = [finding.text for finding in findings(log, "", None)]
-    assert "0.0% waiting for ranks" in texts[0]
+    assert "0.0% waiting for late ranks." in texts[0]
     assert not any("Most of that waiting" in text for text in texts)
 
 

@@ -298,7 +298,7 @@ def test_viewer_report_and_breakdown_agree(
     assert (rank, state) == (str(LATE), "compute")
     host = late.result.hosts[LATE]
     assert f"{LATE} {host} compute {' '.join(numbers)}" in text
-    outlier = printed.partition("others like them\n")[2].splitlines()[1].split()
+    outlier = printed.partition("similar ones\n")[2].splitlines()[1].split()
     assert (outlier[0], outlier[5]) == (str(LATE), str(RANKS - 1))
     # The viewer shows the sentences of the report.
     sentences = RunFindings(late.run, RunNetwork(late.run), late.causes).all()["findings"]

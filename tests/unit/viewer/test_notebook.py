@@ -81,7 +81,7 @@ def test_the_kernel_is_the_server(shown: NotebookView) -> None:
 
 
 def test_it_shows_one_run_or_two(run_file: Path) -> None:
-    with pytest.raises(InputError, match="show one run file"):
+    with pytest.raises(InputError, match="give one run file"):
         NotebookView()
     view = NotebookView(run_file, run_file, frame=True)
     _, answer = Viewer(None, str(view.address)).get("ask/run")  # type: ignore[arg-type]
@@ -163,11 +163,11 @@ def test_messages_are_answered(answers: Answers) -> None:
 @pytest.mark.parametrize(
     ("question", "error"),
     [
-        ("no question", "a question has a name and a query"),
-        ({"id": "1", "name": "run"}, "a question has a name and a query"),
+        ("no question", "a question must have a name and a query"),
+        ({"id": "1", "name": "run"}, "a question must have a name and a query"),
         ({"id": "1", "name": "run", "query": {"of": 3}}, "a query has texts by name"),
-        ({"id": "1", "name": "passwords", "query": {}}, "there is no such question"),
-        ({"id": "1", "name": "run", "query": {"of": "c"}}, "there is no run 'c'"),
+        ({"id": "1", "name": "passwords", "query": {}}, "no such question"),
+        ({"id": "1", "name": "run", "query": {"of": "c"}}, "no run 'c'"),
     ],
 )
 def test_senseless_messages_get_an_error(answers: Answers, question: object, error: str) -> None:
@@ -260,7 +260,7 @@ def test_the_page_asks_by_messages(answers: Answers, tmp_path: Path) -> None:
         wait_for(driver, "return document.querySelector('iframe')?.style.height === '700px'")
         driver.switch_to.frame(0)
         wait_for(driver, "return document.getElementById('chart')?.dataset.drawn")
-        panel_says(driver, "Of the time of all ranks")
+        panel_says(driver, "Of the time of all ranks,")
         # Here, too, the address of the page contains the view, and errors are sentences.
         driver.execute_script("location.hash = '#tab=found&q=state+%3D+late+sender'")
         panel_says(driver, "the longest first")
@@ -322,10 +322,10 @@ def test_the_command_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert f"tisim: wrote {made}, " in said.out
     before = {path: path.read_bytes() for path in made.rglob("*") if path.is_file()}
     again = tisim("view", "--static", str(made), *arguments)
-    refused(tisim, again, "DIR/ring: is there already and not empty; name a new directory")
+    refused(tisim, again, "DIR/ring: already exists and is not empty; choose a new directory")
     assert {path: path.read_bytes() for path in made.rglob("*") if path.is_file()} == before
     two = tisim("view", "--static", str(tmp_path / "two"), "a.tir", "b.tir")
-    refused(tisim, two, "--static shows one run")
+    refused(tisim, two, "--static supports only one run")
     assert [path.name for path in tmp_path.iterdir()] == ["ring"]
 
 
@@ -350,7 +350,7 @@ def address(folder: Path) -> Iterator[str]:
 def test_any_web_server_shows_it(address: str, tmp_path: Path) -> None:
     with chromium.browser(tmp_path / "profile") as driver:
         driver.get(address)
-        panel_says(driver, "Of the time of all ranks until they end")
+        panel_says(driver, "Of the time of all ranks,")
         whole = window(driver)
         assert whole == "0.000 ms to 79.351 ms, ranks 0 to 3"
         # A finding links to its window, its state and the ranks waiting for it.

@@ -125,20 +125,20 @@ def test_every_state_of_the_legend_is_drawn(page: Any) -> None:
 
 def test_a_click_on_the_picture_selects_a_state(page: Any) -> None:
     click_at(page, 0.5, 0.4)
-    panel_says(page, "of the trace of rank 1")
+    panel_says(page, "in the trace of rank 1")
     keys(page, "n")
-    panel_says(page, "of the trace of rank 1")
+    panel_says(page, "in the trace of rank 1")
 
 
 def test_the_address_holds_the_view(page: Any, viewer: Viewer) -> None:
     keys(page, "w", "w", "m")
     click_at(page, 0.5, 0.1)
-    panel_says(page, "of the trace of rank 0")
+    panel_says(page, "in the trace of rank 0")
     shown = window(page)
     address = wait_for(page, "return location.hash.includes('m=1') && location.href")
     page.get("about:blank")
     page.get(address)
-    panel_says(page, "of the trace of rank 0")
+    panel_says(page, "in the trace of rank 0")
     assert window(page) == shown
     assert page.execute_script("return document.getElementById('arrows').checked")
 
@@ -165,7 +165,7 @@ def test_a_refused_search_leaves_no_hits_of_another(page: Any) -> None:
 
 
 def test_it_opens_with_findings_that_lead_to_their_windows(page: Any) -> None:
-    panel_says(page, "Of the time of all ranks until they end")
+    panel_says(page, "Of the time of all ranks,")
     whole = window(page)
     page.execute_script("document.querySelectorAll('.findings button')[1].click()")
     panel_says(page, "Call: ")
@@ -280,7 +280,7 @@ def test_a_window_after_the_end_of_its_ranks_says_so(page: Any, viewer: Viewer) 
     head = viewer.get("ask/tile?columns=10&lanes=1&first=0&last=0&begin=0.0793505&end=0.07936")[1]
     length = int.from_bytes(head[:4], "little")
     note = json.loads(head[4 : 4 + length])["note"]
-    assert note.startswith("Nothing happens here: the last of the ranks shown has ended at 79.")
+    assert note.startswith("Nothing happens here: the last rank shown ended at 79.")
 
 
 def test_an_error_is_one_sentence(page: Any) -> None:
@@ -353,7 +353,7 @@ def open_tab(page: Any, name: str) -> None:
 def test_the_critical_path_leads_to_the_long_computation(page: Any, viewer: Viewer) -> None:
     page.get("about:blank")
     page.get(viewer.address + "#t=0.03..0.0305&r=0..3&tab=path&k=1")
-    panel_says(page, "Ranks that it is on")
+    panel_says(page, "Ranks on the path")
     drawn = "return document.getElementById('chart').dataset.path"
     wait_for(page, f"{drawn} === '44'")
     # Its longest parts include one of rank 3.
@@ -367,7 +367,7 @@ def test_the_critical_path_leads_to_the_long_computation(page: Any, viewer: View
 def test_links_are_drawn_on_the_platform(page: Any, viewer: Viewer) -> None:
     page.get("about:blank")
     page.get(viewer.address + "#t=0.03..0.0305&tab=links")
-    panel_says(page, "Links that are used in this time: 12")
+    panel_says(page, "Links used in this window: 12")
     size = wait_for(page, "return document.querySelector('#panel img.platform').naturalWidth")
     assert size > 300
 
@@ -390,7 +390,7 @@ def test_colours_orders_and_the_call_path(page: Any, viewer: Viewer) -> None:
     wait_for(page, "return document.getElementById('depth-chart').dataset.drawn === '1'")
     order = json.loads(viewer.get("ask/order?name=wait")[1])["ranks"]
     click_at(page, 0.5, 0.1)
-    panel_says(page, "of the trace of rank" if order else "")
+    panel_says(page, "in the trace of rank" if order else "")
     panel_says(page, f"{order[0]} on graphene-{order[0]}")
     says = f"return document.getElementById('depth-name').textContent.includes('Rank {order[0]}:')"
     wait_for(page, says)

@@ -59,7 +59,7 @@ def test_hosts_are_named_by_patterns(run_file: Path) -> None:
     assert len(found(run_file, f"{few} and host != {hosts[1]}")) == every - len(states) > 0
     with pytest.raises(InputError, match="no rank of this run is on a host 'mars'; hosts are"):
         found(run_file, "host = mars")
-    with pytest.raises(InputError, match="host is = or != a name, not <"):
+    with pytest.raises(InputError, match="host must be compared with = or !=, not <"):
         found(run_file, "host < 3")
 
 
@@ -102,11 +102,11 @@ def test_conditions(run_file: Path, text: str, fits: object) -> None:
             "MPI_Allreduce at noon",
             "'at noon' is not a condition .* the calls allreduce, .* states ",
         ),
-        ("rank > x", "rank is a whole number, not 'x'"),
+        ("rank > x", "rank must be a whole number, not 'x'"),
         ("rank in 3", "in needs a range such as 100..200"),
         ("wait in 1ms", "in needs a range such as 1ms..2ms"),
         ("wait > 1 parsec", "unknown unit"),
-        ("call > send", "call is = or != a name"),
+        ("call > send", "call must be compared with = or !=,"),
         ("call = MPI_Bakery", "this run has no call 'MPI_Bakery'; it has"),
         ("x" * 501, "at most 500 characters"),
     ],
@@ -252,7 +252,9 @@ def test_runs_of_other_programs_are_refused(
     tisim_ = CommandLine(tmp_path, capsys)
     arguments = ("view", str(tmp_path / "one.tir"), str(tmp_path / "other.tir"))
     refused(
-        tisim_, tisim_(*arguments), r".*other.tir: is a run of another program: call 1 of rank 0.*"
+        tisim_,
+        tisim_(*arguments),
+        r".*other.tir: is a run of a different program: call 1 of rank 0.*",
     )
     tisim.replay(
         RING,

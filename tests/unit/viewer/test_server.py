@@ -47,8 +47,8 @@ def test_a_trace_is_replayed_first() -> None:
     [
         (["nothing.tir"], "nothing.tir: cannot be read: No such file or directory"),
         (["text.tir"], "text.tir: is not a run file, or damaged.*"),
-        (["."], ".: is a directory and no run file; --platform FILE replays a trace first"),
-        (["--hosts", "hosts.txt", "run.tir"], "--hosts goes with --platform"),
+        (["."], ".: is a directory, not a run file; to replay a trace first, give --platform FILE"),
+        (["--hosts", "hosts.txt", "run.tir"], "--hosts needs --platform"),
         (["--platform", "nothing.xml", "text.tir"], "nothing.xml: cannot read this file: .*"),
     ],
 )
@@ -127,17 +127,17 @@ def test_no_other_file_is_sent(viewer: Viewer, path: str) -> None:
 @pytest.mark.parametrize(
     ("question", "reason"),
     [
-        ("tile?columns=5000&lanes=4", "columns is at most 4096"),
-        ("tile?columns=100&lanes=99999999", "lanes is at most 2048"),
-        ("tile?columns=x&lanes=4", "columns is a whole number, not 'x'"),
-        ("tile?columns=10&lanes=4&begin=nan", "begin is a number, not 'nan'"),
-        ("tile?columns=10&lanes=4&begin=2&end=1", "a part of 0 to"),
-        ("tile?columns=10&lanes=4&by=luck", "by is one of state, kind, key, procedure"),
-        ("tile?columns=10&lanes=4&first=3&last=1", "first is at most last"),
-        ("record?rank=4&time=0", "rank is at most 3"),
-        ("record?rank=1", "time is a number, not ''"),
-        ("messages?most=999999999", "most is at most 5000"),
-        ("search?q=wat>1", "'wat' is nothing to search for"),
+        ("tile?columns=5000&lanes=4", "columns must be at most 4096"),
+        ("tile?columns=100&lanes=99999999", "lanes must be at most 2048"),
+        ("tile?columns=x&lanes=4", "columns must be a whole number, not 'x'"),
+        ("tile?columns=10&lanes=4&begin=nan", "begin must be a number, not 'nan'"),
+        ("tile?columns=10&lanes=4&begin=2&end=1", "must be within 0 to"),
+        ("tile?columns=10&lanes=4&by=luck", "by must be one of state, kind, key, procedure"),
+        ("tile?columns=10&lanes=4&first=3&last=1", "first must not be above last"),
+        ("record?rank=4&time=0", "rank must be at most 3"),
+        ("record?rank=1", "time must be a number, not ''"),
+        ("messages?most=999999999", "most must be at most 5000"),
+        ("search?q=wat>1", "cannot search for 'wat'"),
     ],
 )
 def test_senseless_questions_get_an_error(viewer: Viewer, question: str, reason: str) -> None:

@@ -162,7 +162,7 @@ def check_free(operation: str, name: str) -> None:
     taken = (*SELECTORS, *_built_in(operation))
     if name in taken or (operation, name) in _UNSCHEDULABLE:
         raise InputError(
-            f"the algorithm {name!r} of {operation} exists already; register yours by another name"
+            f"{operation} already has an algorithm {name!r}; register yours under another name"
         )
 
 
@@ -207,7 +207,7 @@ def _function(module: object, name: str) -> Algorithm:
 def _check_operation(operation: str) -> None:
     if operation not in ALGORITHMS:
         raise InputError(
-            f"there is no collective operation {operation!r}; {_nearest(operation, ALGORITHMS)}"
+            f"no collective operation {operation!r}; {_nearest(operation, ALGORITHMS)}"
         )
 
 

@@ -191,8 +191,8 @@ def breakdown_reasons(comparison: Comparison) -> Iterator[str]:
         yield f"others wait {change} {more} for {name} {_MEAN}"
     if comparison.without_breakdown:
         yield (
-            f"{comparison.without_breakdown} does not say where its time goes: replay it with "
-            "--breakdown too, to know which actions and waits differ"
+            f"{comparison.without_breakdown} has no breakdown: replay it with --breakdown too, to "
+            "see which actions and waits differ"
         )
 
 
@@ -227,8 +227,8 @@ def _programs(comparison: Comparison) -> Iterator[str]:
             for n, m in ((ranks.a or 0, actions.a or 0), (ranks.b or 0, actions.b or 0))
         )
         yield (
-            f"these are different programs: a has {of_a}, b {of_b}; what follows compares more "
-            "than machines"
+            f"these are different programs: a has {of_a}, b {of_b}; the differences below are not "
+            "only those of machines"
         )
 
 
@@ -264,7 +264,7 @@ def _verdict(comparison: Comparison) -> Iterator[str]:
         yield f"b takes {(time.b or 0.0) / time.a:.4g} times as long as a ({change})"
     last = [rank for rank in comparison.ranks if rank.finish_b == time.b]
     if last and last[0].finish_a != time.a:
-        yield f"rank {last[0].rank} ends last in b, another one in a"
+        yield f"rank {last[0].rank} ends last in b, a different one in a"
 
 
 def _where(comparison: Comparison) -> Iterator[str]:
@@ -272,7 +272,7 @@ def _where(comparison: Comparison) -> Iterator[str]:
     *parts, finish = comparison.times
     if not finish.differs:
         if any(_matters(part, finish) for part in parts):
-            yield "ranks end at the same time on average, and spend it differently"
+            yield "ranks end at the same time on average, but spend it differently"
         return
     large = [part for part in parts if abs(part.change) >= _MIN_SHARE * abs(finish.change)]
     together = len({part.change > 0 for part in large}) == 1
@@ -281,7 +281,7 @@ def _where(comparison: Comparison) -> Iterator[str]:
         if together:
             share = part.change / finish.change
             sign = "+" if part.change > 0 else "-"
-            yield f"{_VERBS[part.name]} makes {share:.1%} of it ({sign}{change} {_MEAN})"
+            yield f"{_VERBS[part.name]} accounts for {share:.1%} of it ({sign}{change} {_MEAN})"
         else:
             more = "longer" if part.change > 0 else "less"
             yield f"{_VERBS[part.name]} takes {change} {more} {_MEAN}"
@@ -299,8 +299,8 @@ def _work(comparison: Comparison) -> Iterator[str]:
     if counts["messages_sent"].differs or counts["bytes_sent"].differs:
         messages, sent = counts["messages_sent"].change, counts["bytes_sent"].change
         yield (
-            f"b sends {messages:+,.0f} messages and {sent:+,.0f} bytes: "
-            "the same calls by other algorithms"
+            f"b sends {messages:+,.0f} messages and {sent:+,.0f} bytes: the same calls with "
+            "different algorithms"
         )
 
 
@@ -314,15 +314,15 @@ def _machine(comparison: Comparison) -> Iterator[str]:
     moved = sum(rank.host_a != rank.host_b for rank in comparison.ranks)
     if moved:
         plural, verb = ("", "runs") if moved == 1 else ("s", "run")
-        yield f"{moved:,} rank{plural} {verb} on another host in b"
+        yield f"{moved:,} rank{plural} {verb} on a different host in b"
     compute = comparison.times[0]
     same_work = not any(row.differs for row in comparison.counts if row.name != "messages_sent")
     if compute.a and abs(compute.change) > _MIN_SHARE * compute.a:
         if same_work:
             ratio = (compute.b or 0.0) / compute.a
-            yield f"the same work takes {ratio:.4g} times as long: hosts of other speed or load"
+            yield f"the same work takes {ratio:.4g} times as long: hosts of different speed or load"
     elif same_work and comparison.simulated_time.differs and not (moved or inputs):
-        yield "options, hosts and compute are the same: the network is another one"
+        yield "options, hosts and compute are the same: the network differs"
 
 
 def _details(comparison: Comparison) -> Iterator[str]:
@@ -330,7 +330,10 @@ def _details(comparison: Comparison) -> Iterator[str]:
     times = [diff for diff in comparison.details if _is_time(diff)]
     if times:
         first = times[0]
-        yield f"most of all differs {first.name} ({format_result_time(first.change, signed=True)})"
+        yield (
+            f"the largest difference is in {first.name} "
+            f"({format_result_time(first.change, signed=True)})"
+        )
 
 
 def _is_time(diff: Difference) -> bool:

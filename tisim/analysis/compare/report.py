@@ -98,7 +98,7 @@ def _waterfall(comparison: Comparison) -> str:
     steps = [Step("a", time.a or 0.0, is_sum=True)]
     steps += [Step(diff.name, diff.change) for diff in shown]
     if abs(rest) > max(least, _ROUNDING * (time.a or 0.0)):
-        steps.append(Step("rest, and ranks that end apart", rest))
+        steps.append(Step("rest, and ranks that end at different times", rest))
     steps.append(Step("b", time.b or 0.0, is_sum=True))
     unit, factor = unit_of_time(max(time.a or 0.0, time.b or 0.0))
     scaled = [step._replace(change=step.change * factor) for step in steps]

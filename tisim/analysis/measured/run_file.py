@@ -19,7 +19,7 @@ from tisim.errors import InputError
 from tisim.traces import Trace
 
 # Host name used for all ranks of a measured run.
-_HOST = "a host that was not recorded"
+_HOST = "an unrecorded host"
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def write_measured_run(
         actions = actions_of(trace)
         matched = sum(_place(actions, rank, timed) for rank, timed in calls)
         if not matched:
-            raise InputError("no call of the trace has a time", file=trace.name)
+            raise InputError("the trace contains no times of calls", file=trace.name)
         zero = float(np.nanmin(actions.start))
         for rank in range(trace.ranks):
             _fill(actions, slice(actions.first[rank], actions.first[rank + 1]), zero)

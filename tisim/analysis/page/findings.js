@@ -25,8 +25,8 @@ export function findings({ findings: found }, { view }) {
     title("Findings"),
     element("ol", { class: "findings" }, ...items),
     note(
-      "As the report has them. A click shows the part of the run that a sentence is about, and " +
-        "more about it here; Back (Backspace) returns to the window before.",
+      "The same findings as in the report. Click a sentence to show its part of the run and " +
+        "details here; Back (Backspace) returns to the previous window.",
     ),
   ];
 }

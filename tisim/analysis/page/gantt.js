@@ -26,7 +26,7 @@ const STRENGTHS = 5; // number of arrow strengths
 const MAX_LABELS = 3;
 const NAMED = { height: 14, width: 40 }; // minimum size in pixels of a bar that shows its name
 const DIMMED = 0.66; // opacity of the cover over everything outside the critical path
-const EMPTY = "Nothing happens here: the ranks have ended, or have not begun.";
+const EMPTY = "Nothing happens here: the ranks have ended or have not started.";
 
 export const LEFT = 76; // pixels: width of the lane names
 

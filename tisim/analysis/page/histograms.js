@@ -73,8 +73,8 @@ export function histograms({ edges, kinds }, { view }) {
     title("How long calls take"),
     ...parts,
     note(
-      "Each bar has the whole calls that touch the window and take as long; its height is the " +
-        "logarithm of their number. The line is the median.",
+      "Each bar counts the calls of that duration that overlap the window (with their full " +
+        "duration); heights are logarithmic. The line is the median.",
     ),
   ];
 }

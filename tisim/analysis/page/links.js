@@ -26,7 +26,7 @@ function strip({ name, links, used, mean, most, loads }, fullest) {
   const label = used < links ? `${whole(used)} of ${whole(links)}` : whole(links);
   return element(
     "div",
-    { class: "level", title: "Each link from left to right; of many, the fullest of a few" },
+    { class: "level", title: "Links from left to right; of many, the fullest of each few" },
     element("span", {}, element("b", {}, name), ` (${label})`),
     element("span", {}, `mean ${percent(mean)}, most ${percent(most)}`),
     canvas,
@@ -68,7 +68,7 @@ export function links({ all, levels, picture, rows }, panels) {
     numbers("bandwidth", "bandwidth", (value) => `${bytes(value)}/s`),
   ];
   return [
-    title(`Links that are used in this time: ${whole(all)}`),
+    title(`Links used in this window: ${whole(all)}`),
     ...levels.map((level) => strip(level, levels[0].most)),
     picture ? drawing(picture) : drawButton(panels),
     table(columns, rows, {
@@ -77,8 +77,8 @@ export function links({ all, levels, picture, rows }, panels) {
       empty: "No message crosses a link in this window.",
     }),
     note(
-      "Load: the mean part of the bandwidth that is used in the window, by messages of all ranks. " +
-        "In the strips the fullest link is the darkest.",
+      "Load: mean share of the bandwidth used in the window, by messages of all ranks. " +
+        "In the strips, the fullest link is the darkest.",
     ),
   ];
 }

@@ -12,9 +12,9 @@ import { counts, element, instants, note, numbers, table, texts, times, title } 
 // Maximum number of rows in the table of ranks; with more ranks, rows are groups.
 const MAX_RANKS = 2048;
 const SEARCH = "Search for states of the window, such as: state = late sender and wait > 1ms";
-const GAIN = "Only what makes one of them shorter makes the run shorter.";
+const GAIN = "The run only becomes shorter if one of them does.";
 const NO_SITES =
-  "The trace of this run has neither call sites nor samples, or is not there any more. tisim " +
+  "The trace of this run has neither call sites nor samples, or no longer exists. tisim " +
   "record --call-sites --sample writes them.";
 
 // Queries of the tabs: `ask(view)` returns the name and parameters of a query, and
@@ -117,8 +117,8 @@ function statistics({ keys, seconds }, panels) {
     title("By call and state"),
     table([CALL, ...columns], rows, { sorted: 2, click }),
     note(
-      "A click on a row finds its longest states. Longest: of the whole state, also where the " +
-        "window shows a part of it.",
+      "Click a row to find its longest states. Longest refers to the whole state, even if the " +
+        "window shows only part of it.",
     ),
   ];
 }
@@ -186,15 +186,15 @@ function sites({ known, rows, whole }, panels) {
     title("The time of the window by call path"),
     flameGraph(rows, whole, panels),
     note(
-      "Each function is as wide as the time of all ranks in it, from main downwards; the lowest " +
-        "boxes are states. A click makes one as wide as the picture, another click on what is " +
-        "above it goes back.",
+      "The width of a function is the time of all ranks in it, from main downwards; the lowest " +
+        "boxes are states. Click a box to make it as wide as the picture, and a box above it to " +
+        "go back.",
     ),
     table(columns, rows, { sorted: 2, click: (row) => panels.search(row) }),
     note(
-      "Calls have the path that they were made from; the pointer over a row shows all of it. " +
-        "Computations that were sampled (tisim record --sample) are divided among their paths as " +
-        "the samples are; the others are between calls.",
+      "Calls show the path of their caller; hover over a row for the full path. Sampled " +
+        "computations (tisim record --sample) are divided among paths in proportion to their " +
+        "samples; the others are shown between calls.",
     ),
   ];
 }
@@ -222,9 +222,9 @@ function path(answer, panels) {
   const options = { sorted: 1, click: showRank, filter: false, most: 20 };
   return [
     note(`The path has ${whole(answer.parts)} parts in this time, on all ranks. ${GAIN}`),
-    title("What it consists of"),
+    title("Composition"),
     table(kinds, answer.kinds, { sorted: 2, filter: false }),
-    title("Ranks that it is on"),
+    title("Ranks on the path"),
     table([numbers("rank", "rank"), SUM, share], answer.ranks, options),
     title("Its longest parts"),
     table(parts, answer.longest, { sorted: 4, click: select }),
@@ -318,12 +318,12 @@ function differences({ a, b, ranks: count, rows }, panels) {
     title(`${longer}: ${time(inB)}, in A ${time(inA)}`),
     table(columns, changed, options),
     note(
-      "Seconds are means over the ranks of the window. A click on a row finds its longest " +
+      "Seconds are means over the ranks of the window. Click a row to find its longest " +
         "states in A.",
     ),
     title("Where B falls behind, or catches up"),
     table(stepColumns, steps, { sorted: 2, filter: false, click: show }),
-    note("By the median of the ranks, to a 256th of A. A click shows the part."),
+    note("By the median over ranks, with a resolution of 1/256 of A. Click to show the part."),
   ];
 }
 
@@ -356,6 +356,6 @@ function bookmarks(view) {
   return [
     button(add, "Keep this window (b)"),
     element("ul", { class: "bookmarks" }, ...rows),
-    note("The address of the page holds bookmarks: they are where it is kept or sent."),
+    note("Bookmarks are part of the address of the page: save or send it to keep them."),
   ];
 }

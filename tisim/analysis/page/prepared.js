@@ -3,7 +3,7 @@
 import { readTile } from "./tile.js";
 
 const MISSING =
-  "This page was written to a folder, which does not have that: tisim view of the run file does.";
+  "Not available in a page written to a folder; open the run file with tisim view instead.";
 
 // The folder of the answers; undefined if a server answers.
 export const folder = document.documentElement.dataset.prepared;

@@ -135,7 +135,7 @@ export class Selection {
       title("What it waited for"),
       element("p", {}, this.describeCause(causes[0])),
       table(columns, causes, { sorted: 2, filter: false, click }),
-      ...(steps.length ? [note("The way to the largest cause:")] : []),
+      ...(steps.length ? [note("Path to the largest cause:")] : []),
       element("ol", { class: "chain" }, ...steps),
     ];
   }
@@ -143,7 +143,7 @@ export class Selection {
   // The largest cause as text.
   describeCause({ rank, state, explains, share, origin }) {
     const { run } = this.chart;
-    if (rank < 0) return "The two ranks met too long ago: what the wait is due to is not known.";
+    if (rank < 0) return "The two ranks met too long ago: the cause of the wait is unknown.";
     const what = `rank ${rank} in ${state}, on ${run.hosts[run.hostOf[rank]]}`;
     const part = `explains ${time(explains)} of the wait, ${percent(share)}.`;
     return origin
@@ -176,8 +176,8 @@ export class Selection {
     if (waiting === null) {
       return [
         note(
-          "The run has too many states, or too long histories of waits, to find those that wait " +
-            "because of it.",
+          "The run has too many states, or its chains of waits are too long, to find the ranks " +
+            "that wait because of it.",
         ),
       ];
     }
@@ -188,7 +188,7 @@ export class Selection {
       title(`Who waits because of it: ${plural(waiting.length, "rank")}, ${time(all)} in all`),
       table(columns, waiting, { sorted: 1, filter: false, click: this.goTo.bind(this), most: 50 }),
       note(
-        "All that they wait because of it, also later. A click shows the longest of these waits.",
+        "All waits caused by it, including later ones. Click to show the longest of these waits.",
       ),
     ];
   }
@@ -229,7 +229,7 @@ function sampledParts(length, sampled, order) {
   const runs = order.runs.map(([path, samples]) => `${path} ${whole(samples)}`).join(", ");
   const more = order.count - order.runs.length;
   const rest = more ? `, and ${whole(more)} more` : "";
-  return [...parts, note(`In the order of time, with their samples: ${runs}${rest}`)];
+  return [...parts, note(`In order of time, with numbers of samples: ${runs}${rest}`)];
 }
 
 function messageParts(message, step) {
@@ -270,7 +270,7 @@ function routeParts(rows) {
     title(`Its route: ${plural(rows.length, "link")}`),
     table(columns, rows, { sorted: 3, filter: false }),
     note(
-      "Means over the time in which the message is under way: its part of the bandwidth, and " +
+      "Means over the time in which the message is in flight: its share of the bandwidth, and " +
         "that of all messages.",
     ),
   ];

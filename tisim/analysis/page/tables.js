@@ -4,7 +4,7 @@ import { instant, time, whole } from "./format.js";
 
 const SIZES = { s: 1, ms: 1e-3, us: 1e-6, ns: 1e-9, B: 1, kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 };
 const NUMBER = /^([-+]?[\d,]*\.?\d+(?:e[-+]?\d+)?)\s*(%|[kMGT]?B|[mun]?s)?(?:\/s)?$/;
-const NOTHING = "Nothing of that in this window.";
+const NOTHING = "Nothing in this window.";
 const LONG = 12; // minimum number of rows of a searchable table in a report
 
 export function element(name, attributes = {}, ...children) {

@@ -23,7 +23,7 @@ const TWO_RUN_ELEMENTS = [
   ["delays", "name-a", "name-b", "chart-b", "tab-differences", "mode-label"],
   ["depth-name-b", "depth-chart-b"],
 ].flat();
-const STOPPED = "The server does not answer: has tisim view been stopped?";
+const STOPPED = "The server does not respond: was tisim view stopped?";
 
 const $ = (id) => document.getElementById(id);
 

@@ -28,18 +28,18 @@ COLOURS = {
 MEANINGS = {
     "compute": "computing",
     "sleep": "sleeping",
-    "custom": "in an action of the user's own",
-    "overhead": "the processor's part of sending and receiving",
+    "custom": "in a custom action",
+    "overhead": "CPU overhead of sending and receiving",
     "polling": "testing and probing for messages",
     "I/O": "reading from a disk or writing to it",
-    "transfer": "waiting for a message that is on its way",
-    "late sender": "waiting for a message whose sender has not called yet",
-    "late receiver": "waiting to send to a rank that has not called yet",
+    "transfer": "waiting for a message in flight",
+    "late sender": "waiting for a message whose sender is late",
+    "late receiver": "waiting to send to a late receiver",
     "wait at barrier": "waiting for the last rank to enter a barrier",
-    "wait at N x N": "waiting for the last rank to enter an all-to-all, allreduce or the like",
-    "late broadcast": "waiting for the root of a broadcast or scatter, or who passes it on",
-    "early reduce": "the root of a reduce or gather waiting for the others",
-    "early scan": "waiting for the ranks before, in a scan",
+    "wait at N x N": "waiting for the last rank to enter an all-to-all, allreduce or similar",
+    "late broadcast": "waiting for the root of a broadcast or scatter, or for a forwarding rank",
+    "early reduce": "waiting, as the root of a reduce or gather, for the other ranks",
+    "early scan": "waiting for lower ranks, in a scan",
 }
 
 

@@ -169,7 +169,7 @@ class GanttChart:
             axes.add_collection(
                 PolyCollection(corners, facecolors=COLOURS[state], edgecolors="none")
             )
-        return "Each bar is what a rank is doing."
+        return "Each bar shows the state of a rank over time."
 
     def _draw_shares(self, axes: Axes) -> str:
         """Draw, for each column and lane, the share of time that its ranks spend in each state."""
@@ -185,8 +185,8 @@ class GanttChart:
         width = format_time((self._end - self._begin) / columns, 3)
         who = "the rank spends" if lanes.size == 1 else f"the {lanes.size:,} ranks of a lane spend"
         return (
-            f"Each column of {width} shows the shares of that time that {who} in each state, one "
-            "upon the other."
+            f"Each column of {width} shows the shares of that time that {who} in each state, "
+            "stacked."
         )
 
     def _frame_lanes(self, axes: Axes) -> None:
@@ -218,8 +218,8 @@ class GanttChart:
             assert arrow.arrow_patch is not None
             arrow.arrow_patch.set_clip_path(axes.patch)
         if count <= _ARROWS:
-            return f"Arrows: all {count:,} messages, from the start to the end of their transfer."
-        return f"Arrows: the {len(rows):,} of {count:,} messages that were waited for longest."
+            return f"Arrows: all {count:,} messages, from start to end of their transfer."
+        return f"Arrows: the {len(rows):,} of {count:,} messages with the longest waits."
 
     def _height(self, rank: int) -> float:
         """Return the position of a rank on the lane axis."""

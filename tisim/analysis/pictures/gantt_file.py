@@ -30,7 +30,9 @@ _MIN_STATES = 20
 def check_picture(path: str | os.PathLike[str]) -> None:
     """Raise an `InputError` unless a file has the suffix of a picture."""
     if Path(path).suffix.lower() not in _FORMATS:
-        raise InputError(f"a Gantt chart's suffix is one of {', '.join(_FORMATS)}", file=path)
+        raise InputError(
+            f"the suffix of a Gantt chart must be one of {', '.join(_FORMATS)}", file=path
+        )
 
 
 def draw_gantt(

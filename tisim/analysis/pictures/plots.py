@@ -114,7 +114,7 @@ class Plots:
         from matplotlib.colors import LogNorm
 
         if what not in ("bytes", "messages"):
-            raise InputError(f"a matrix has bytes or messages, not {what!r}")
+            raise InputError(f"a matrix shows bytes or messages, not {what!r}")
         drawn = _axes(axes)
         table = self._log.matrix
         lanes = Lanes.at_most(self._log.run.ranks, _BLOCKS)

@@ -43,18 +43,18 @@ def application_page(found: Inspection | None) -> str:
     summary = facts(
         [
             ("ranks", f"{found.ranks:,}"),
-            ("classes of ranks that do the same", f"{found.class_count:,}"),
+            ("classes of ranks with the same actions", f"{found.class_count:,}"),
             ("actions", f"{found.actions:,}"),
             ("bytes of the packed trace", f"{found.nbytes:,}"),
-            *([("how it was made", found.extrapolated)] if found.extrapolated else []),
+            *([("origin", found.extrapolated)] if found.extrapolated else []),
         ]
     )
     return (
         '<section id="application" hidden>'
-        '<p class="note">From the structure of the trace; nothing of the replay is in here. In a '
-        "call, rank+1 is a peer relative to the rank that makes it, &lt;by rank&gt; a number of "
-        "each rank's own, and * one that differs from time to time. <code>tisim inspect</code> "
-        "says more.</p>"
+        '<p class="note">From the structure of the trace, independent of the replay. In a call, '
+        "rank+1 is a peer relative to the calling rank, &lt;by rank&gt; a number that differs "
+        "between ranks, and * a number that varies over time. <code>tisim inspect</code> shows "
+        "more.</p>"
         f"{summary}<h2>Phases of ranks {escape(ranks_text(first))}</h2>{_phases(found)}"
         f"<h2>Loops</h2>{_loops(found)}<h2>Calls</h2>{_calls(found)}"
         f"{_computed_paths(found)}{_call_paths(found)}"
@@ -86,7 +86,7 @@ def _loops(found: Inspection) -> str:
         )
         for loop in found.loops[:_ROWS]
     ]
-    head = ["actions of one iteration", "iterations", "entered", "calls of one", "ranks"]
+    head = ["actions per iteration", "iterations", "entered", "calls per iteration", "ranks"]
     return table(head, rows) + _rest(found.loop_count)
 
 
@@ -150,7 +150,7 @@ def _classes(found: Inspection) -> str:
         )
         for row in found.classes[:_ROWS]
     ]
-    head = ["ranks", "number", "calls of each", "longest loop"]
+    head = ["ranks", "number", "calls per rank", "longest loop"]
     return table(head, rows) + _rest(found.class_count)
 
 

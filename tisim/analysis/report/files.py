@@ -45,10 +45,10 @@ def file_page(result: Result) -> str:
     return (
         f'<section id="files" hidden>{_file_systems(io, end)}{_files(io, end)}'
         f"<h2>How files are used</h2>{_table(access_pattern_rows(uses, _ROWS), 3)}"
-        '<p class="note">A call is consecutive if it begins where the one before on the same '
-        "handle has ended, sequential if it begins there or behind, otherwise random. Aligned "
-        "calls begin at a multiple of the stripe, on disks of hosts of 4096 bytes. Files that the "
-        "trace names alike are one row.</p>"
+        '<p class="note">A call is consecutive if it begins where the previous one on the same '
+        "handle ended, sequential if it begins there or later, otherwise random. Aligned calls "
+        "begin at a multiple of the stripe size (4096 bytes on disks of hosts). Files with the "
+        "same name in the trace share a row.</p>"
         f"{_sizes(io)}{_servers(io, end)}</section>"
     )
 
@@ -63,7 +63,7 @@ def _file_systems(io: IoDict, end: float) -> str:
             by_name.setdefault(name, []).append(TimeSeries(way, rates))
     return "".join(
         f"<h2>Bandwidth of {escape(name)}</h2>"
-        + areas(series, width=width, end=end, y_label="bytes a second", show_y=_rate)
+        + areas(series, width=width, end=end, y_label="bytes per second", show_y=_rate)
         for name, series in by_name.items()
     )
 
@@ -100,18 +100,18 @@ def _servers(io: IoDict, end: float) -> str:
             parts.append(
                 f"<h2>Servers of {escape(name)} over time</h2>"
                 f"{strips(drawn, width=width, end=end, show=_rate)}"
-                '<p class="note">The darker, the more bytes a second of requests that are at the '
-                f"server; the darkest are {_rate(peak)}."
+                '<p class="note">Darker means more bytes per second of requests at the server; '
+                f"the maximum is {_rate(peak)}."
                 f"{' Others are left out.' if used[_STRIPS:] else ''}</p>"
             )
     rows = [*server_rows(io, _ROWS)]
     if len(rows) > 1:
-        parts.append(f"<h2>Servers, longest waited for first</h2>{_table(iter(rows), 2)}")
+        parts.append(f"<h2>File servers, longest waits first</h2>{_table(iter(rows), 2)}")
         parts.append(
             "<h2>Who waits for which server</h2>"
             f"{_table(wait_rows(io, _ROWS), 3)}"
-            '<p class="note">A call waits for the server that replies last; those that reply last '
-            "at one instant share its seconds.</p>"
+            '<p class="note">A call waits for the server that replies last; servers that reply '
+            "last at the same time share its seconds.</p>"
         )
     return "".join(parts)
 

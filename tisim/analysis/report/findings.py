@@ -69,8 +69,8 @@ def findings(
         best = str(gains["seconds"].idxmax())
         part = log.critical_path.longest_part(best)
         yield Finding(
-            f"The critical path says that **{best}** could help most: by "
-            f"{gains['share'][best]:.1%} of the simulated time at most.",
+            f"According to the critical path, **{best}** could help most: by up to "
+            f"{gains['share'][best]:.1%} of the simulated time.",
             whole if part is None else _around(log, *part),
             "path",
         )
@@ -99,9 +99,9 @@ def _of_outlier(log: EventLog, trace: str) -> Iterator[Finding]:
     for outlier in log.outliers[:1]:
         place = describe_location(outlier, paths_of([outlier], trace))
         waited = format_time(outlier.waited)
-        due = f" {outlier.waiting:,} ranks wait because of it, {waited} together."
+        due = f" {outlier.waiting:,} ranks wait because of it, {waited} in total."
         yield Finding(
-            f"**Rank {outlier.rank} once computes for {format_time(outlier.seconds)}**, "
+            f"**Rank {outlier.rank} computes once for {format_time(outlier.seconds)}**, "
             f"{outlier.seconds / outlier.usual:,.0f} times as long as usual, at "
             f"{format_time(outlier.start, 6)}, {place}.{due if outlier.waiting else ''}",
             _around(log, outlier.start, outlier.end, outlier.rank),
@@ -151,8 +151,8 @@ def describe_shares(shares: Mapping[str, float]) -> str:
     """Return the shares of all ranks' time by state, as a sentence."""
     waiting = sum(shares.get(state, 0.0) for state in WAITS)
     return (
-        f"Of the time of all ranks until they end {shares.get('compute', 0.0):.1%} is computing, "
-        f"{shares.get('overhead', 0.0):.1%} the processor's part of communicating, "
-        f"{shares.get('transfer', 0.0):.1%} waiting for messages on their way and "
-        f"{waiting:.1%} waiting for ranks that come late."
+        f"Of the time of all ranks, {shares.get('compute', 0.0):.1%} is computation, "
+        f"{shares.get('overhead', 0.0):.1%} CPU overhead of communication, "
+        f"{shares.get('transfer', 0.0):.1%} waiting for messages in flight and {waiting:.1%} "
+        "waiting for late ranks."
     )

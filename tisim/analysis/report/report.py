@@ -24,7 +24,7 @@ _SUFFIXES = (".html", ".htm")
 def check_report(path: str | os.PathLike[str]) -> None:
     """Raise an `InputError` unless a file has the suffix of a report."""
     if Path(path).suffix.lower() not in _SUFFIXES:
-        raise InputError("a report is a page: call it .html", file=path)
+        raise InputError("the suffix of a report must be .html", file=path)
 
 
 def write_report(

@@ -67,13 +67,13 @@ def next_steps(result: Result) -> Iterator[str]:
     log = result.require_event_log()
     if log.outliers:
         yield (
-            "Look at the computations that took far longer than others like them: the table in "
-            '<a href="#waits">Waits</a>; a click on a row shows it in the chart. They are in the '
+            "Examine the computations that took far longer than similar ones: see the table in "
+            '<a href="#waits">Waits</a>; click a row to show it in the chart. They are part of the '
             "trace: record the program again if they were an accident."
         )
     if log.slow_ranks:
         hosts = ", ".join(escape(slow.host) for slow in log.slow_ranks[:NAMED])
-        yield f"Replay without the slow hosts ({hosts}): <code>--hosts</code> with the others."
+        yield f"Replay without the slow hosts ({hosts}): <code>--hosts</code> with the other hosts."
     best = str(result.critical_path.gains["seconds"].idxmax())
     if best in _WHAT_IF:
         yield (
@@ -154,9 +154,9 @@ class PageParts:
         return (
             f"{headline(result, self._shares)}"
             f'<p class="note">How far to trust it: {escape(result.trust)}.</p>'
-            '<div class="chart"><canvas id="small-chart" aria-label="The whole run in small">'
-            '</canvas></div><p class="note">Every rank from top to bottom, time to the right; '
-            "a click opens the chart there.</p>"
+            '<div class="chart"><canvas id="small-chart" aria-label="Overview of the whole run">'
+            '</canvas></div><p class="note">Ranks from top to bottom, time to the right; '
+            "click to open the chart at that place.</p>"
             f"<h2>Where the time of all ranks goes</h2>{self.legend()}"
             f"{bar(seconds, self._whole)}{listed(_findings(result))}"
             f"<h2>What to do next</h2>{listed(next_steps(result))}{more}"
@@ -171,7 +171,7 @@ class PageParts:
         detail = ", with every state" if Resolution(self._log).has_detail else ""
         return (
             f"Shown first: {format_time(end - begin, 3)} in which the shares of the states are "
-            f"most like those of the whole run{detail}. {self._how_drawn()}"
+            f"most similar to those of the whole run{detail}. {self._how_drawn()}"
         )
 
     def _how_drawn(self) -> str:
@@ -179,24 +179,25 @@ class PageParts:
         end, room = self._log.run.end, Resolution(self._log)
         if room.is_exact:
             return (
-                "Every state of every rank is here; a column of pixels with several states shows "
-                "their shares of its time, one upon the other."
+                "Contains every state of every rank; a pixel column with several states shows "
+                "their shares of its time, stacked."
             )
         width, lanes = format_time(end / room.bins), room.lanes
-        many = "The whole has too many states to show each: "
+        many = "The whole run has too many states to show each: "
         if lanes.size == 1:
             return (
-                f"{many}a column of a rank shows the shares of the time that it spends in each "
-                f"state, one upon the other, in steps of {width}."
+                f"{many}each column of a rank shows the shares of its time per state, stacked, in "
+                f"steps of {width}."
             )
         finer = ""
         if (smaller := room.finer) is not None:
             who = "single ranks" if smaller.size == 1 else f"groups of {smaller.size} ranks"
             finer = f", and those of {who} in steps of {format_time(end / room.finer_bins)}"
         return (
-            f"{many}it has the shares of the time that groups of {lanes.size:,} ranks spend in "
-            f"each state, in steps of {width}{finer}. For every rank at any time, write a run file "
-            "(<code>--timeline run.tir</code>), and open it with <code>tisim view run.tir</code>."
+            f"{many}the chart contains the shares of the time that groups of {lanes.size:,} ranks "
+            f"spend in each state, in steps of {width}{finer}. For every rank at any time, write a "
+            "run file (<code>--timeline run.tir</code>), and open it with <code>tisim view "
+            "run.tir</code>."
         )
 
     def breakdown(self) -> str:
@@ -219,7 +220,7 @@ class PageParts:
                 f'<span class="value">{format_result_time(row.sum())}</span>'
             )
         mean = "" if lanes.size == 1 else f" Each bar is the mean of {lanes.size} ranks."
-        note = f'<p class="note">The whole width is the simulated time.{mean}</p>'
+        note = f'<p class="note">The full width is the simulated time.{mean}</p>'
         return f'{note}<div class="bars">{"".join(lines)}</div>'
 
     def _kinds(self) -> str:
@@ -248,13 +249,13 @@ class PageParts:
         """Return wait states, their causes, and the pairs of waiting and late ranks."""
         waits = self._result.waits
         return (
-            '<p class="note">Wait states are those of Scalasca: time in which a rank can do '
-            "nothing because another one has not come yet.</p>"
-            f"<h2>Computations that took far longer than others like them</h2>"
+            '<p class="note">Wait states are those of Scalasca: time in which a rank is idle '
+            "because another rank is late.</p>"
+            f"<h2>Computations that took far longer than similar ones</h2>"
             f"{outlier_table(self._result)}"
             f"<h2>By wait state, mean over ranks</h2>{self._wait_states(waits)}"
-            '<h2>Causes of the waits</h2><p class="note">What the waits of all ranks are due to, '
-            "also where others pass it on: shares add up to all waiting.</p>"
+            '<h2>Causes of the waits</h2><p class="note">Root causes of the waits of all ranks, '
+            "including indirect ones: shares add up to all waiting.</p>"
             f"{self._causes()}<h2>Who waits for whom</h2>{self._wait_pairs(waits)}"
         )
 
@@ -318,16 +319,16 @@ class PageParts:
         ]
         return (
             '<p class="note">The chain of computations and transfers that ends with rank '
-            f"{path.rank}: each begins where the one before it ended, and together they are the "
-            "simulated time. Shortening anything else gains nothing. The Gantt chart draws it as a "
+            f"{path.rank}: each begins where the previous one ended, and together they make up the "
+            "simulated time. Shortening anything else gains nothing. The Gantt chart shows it as a "
             "red line.</p>"
-            "<h2>What better machines could gain at most</h2>"
+            "<h2>Upper bounds on the gain from a better machine</h2>"
             f"{table(['if there were', gain, 'share', 'speedup'], gains)}"
-            '<p class="note">As if that cost nothing at all; another chain may become the longest '
-            "before.</p>"
-            f"<h2>What it consists of</h2>{self._path_kinds(path)}"
-            f"<h2>Ranks that it stays on</h2>{self._path_ranks(path)}"
-            f"<h2>Links that its transfers cross</h2>{self._path_links(path)}"
+            '<p class="note">As if that cost no time at all; another chain may become the longest '
+            "earlier.</p>"
+            f"<h2>Composition</h2>{self._path_kinds(path)}"
+            f"<h2>Ranks on the path</h2>{self._path_ranks(path)}"
+            f"<h2>Links of its transfers</h2>{self._path_links(path)}"
         )
 
     def _path_kinds(self, path: CriticalPath) -> str:
@@ -403,7 +404,7 @@ class PageParts:
             else f'<p class="note">Each cell is the sum over {lanes.size} by {lanes.size} '
             "ranks.</p>"
         )
-        return f"{note}<h2>Pairs that exchange most</h2>{table(head, rows)}" + rest(
+        return f"{note}<h2>Pairs with the most traffic</h2>{table(head, rows)}" + rest(
             len(matrix), _ROWS
         )
 
@@ -413,12 +414,12 @@ class PageParts:
         apart = every["link"].isin(self._log.limiters)
         limiters = ""
         if apart.any():
-            title = "The most loaded limiters, which bound both directions"
+            title = "The most loaded limiters, shared by both directions"
             limiters = f"<h2>{title}</h2>{self._link_table(every[apart])}"
         note = (
-            '<p class="note">What a message takes of a link: its bytes divided by the bandwidth '
-            "factor of its size, and 5 % of it on the way back where the model has cross traffic. "
-            "Mean use is over all the time, peak that of the busiest part of it.</p>"
+            '<p class="note">A message uses its bytes divided by the bandwidth factor of its '
+            "size on each link, and 5 % of that in the opposite direction if the model has cross "
+            "traffic. Mean use is over the whole time, peak over the busiest part of it.</p>"
         )
         return f"<h2>The most loaded links</h2>{self._link_table(every[~apart])}{limiters}{note}"
 

@@ -26,7 +26,7 @@ _MIN_SHARE_OF_MAXIMUM = 0.5
 _MAX_COMPARED_STATES = 2e7
 #: Message shown instead of the sums if they are not computed.
 NOT_SUMMED = (
-    "Too many states lead to the waits of this run to add up their causes; the viewer shows those "
+    "This run has too many states to sum up the causes of its waits; the viewer shows the causes "
     "of **each single wait**."
 )
 # A rank on the path that explains less of a wait than this shows its own wait.

@@ -50,8 +50,8 @@ class EventStore:
                     file.close()
         except OSError as error:
             raise TisimError(
-                f"no room for the event log in {self._directory}: {error.strerror}; "
-                "the environment variable TMPDIR names another place"
+                f"no room for the event log in {self._directory}: {error.strerror}; set TMPDIR to "
+                "another directory"
             ) from None
 
     def commit(self) -> None:

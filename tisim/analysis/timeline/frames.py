@@ -211,4 +211,4 @@ def _library(name: str, package: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ImportError:
-        raise InputError(f"this needs {name}, which is not installed: install {package}") from None
+        raise InputError(f"{name} is required but not installed: install {package}") from None

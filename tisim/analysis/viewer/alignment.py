@@ -33,8 +33,8 @@ class Alignment:
     def __init__(self, first: RunFile, second: RunFile) -> None:
         if first.ranks != second.ranks:
             raise InputError(
-                f"has {second.ranks} ranks, {first.path} has {first.ranks}: only runs of as many "
-                "ranks can be aligned",
+                f"has {second.ranks} ranks and {first.path} {first.ranks}: only runs with the same "
+                "number of ranks can be aligned",
                 file=second.path,
             )
         self._ends = first.end, second.end
@@ -47,7 +47,7 @@ class Alignment:
             shorter = min(len(a[0]), len(b[0]))
             if count < _MIN_AGREEMENT * shorter:
                 raise InputError(
-                    f"is a run of another program: call {count + 1} of rank {rank} is "
+                    f"is a run of a different program: call {count + 1} of rank {rank} is "
                     f"{b[0][count]}, in {first.path} it is {a[0][count]}",
                     file=second.path,
                 )

@@ -51,7 +51,7 @@ def number(query: Mapping[str, str], name: str, default: float | None = None) ->
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise InputError(f"{name} is a number, not {(text or '')[:40]!r}")
+        raise InputError(f"{name} must be a number, not {(text or '')[:40]!r}")
     return value
 
 
@@ -61,10 +61,10 @@ def count(query: Mapping[str, str], name: str, most: int, default: int | None = 
     if text is None and default is not None:
         return default
     if text is None or not text.isascii() or not text.isdigit() or len(text) > 12:
-        raise InputError(f"{name} is a whole number, not {(text or '')[:40]!r}")
+        raise InputError(f"{name} must be a whole number, not {(text or '')[:40]!r}")
     value = int(text)
     if value > most:
-        raise InputError(f"{name} is at most {most}")
+        raise InputError(f"{name} must be at most {most}")
     return value
 
 
@@ -77,9 +77,9 @@ def window(run: RunFile, query: Mapping[str, str], orders: RankOrders) -> Window
     last = run.ranks - 1
     ranks = count(query, "first", last, 0), count(query, "last", last, last)
     if not begin < end or begin > run.end or end < 0.0:
-        raise InputError(f"begin and end are a part of 0 to {run.end} s")
+        raise InputError(f"begin and end must be within 0 to {run.end} s")
     if ranks[0] > ranks[1]:
-        raise InputError("first is at most last")
+        raise InputError("first must not be above last")
     name = query.get("order", "rank")
     order = None if name == "rank" else orders.order(name).ranks
     return Window(run, begin, end, *ranks, order)
@@ -109,7 +109,7 @@ class _TwoRunAnswers:
         """Convert an interval of the run ``of`` to the corresponding one of the other run."""
         of = query.get("of", "a")
         if of not in ("a", "b"):
-            raise InputError(f"of is a or b, not {of[:40]!r}")
+            raise InputError(f"of must be a or b, not {of[:40]!r}")
         begin, end = (
             self._alignment.time(number(query, name), to_second=of == "a")
             for name in ("begin", "end")
@@ -201,7 +201,7 @@ class Answers:
         """
         of = query.get("of", "a")
         if of not in self._of:
-            raise InputError(f"there is no run {of[:40]!r}")
+            raise InputError(f"no run {of[:40]!r}")
         handler = self._of_both.get(name) or self._of[of].handlers.get(name)
         if handler is None:
             return None
@@ -279,7 +279,7 @@ class _RunAnswers:
             return np.arange(len(keys), dtype=np.int32)
         if by not in ("state", "kind"):
             known = ", ".join(("state", "kind", "key", *RECORD_COLOURS))
-            raise InputError(f"by is one of {known}, not {by[:40]!r}")
+            raise InputError(f"by must be one of {known}, not {by[:40]!r}")
         return np.ascontiguousarray(keys[:, 0 if by == "state" else 1])
 
     def _tile(self, query: Mapping[str, str]) -> bytes:
@@ -328,7 +328,7 @@ class _RunAnswers:
     def _why_empty(self, part: Window) -> str:
         ranks = np.arange(self.run.ranks)
         last = format_time(float(self._orders.ends[part.holds(ranks)].max()), 6)
-        return f"Nothing happens here: the last of the ranks shown has ended at {last}."
+        return f"Nothing happens here: the last rank shown ended at {last}."
 
     def _statistics(self, query: Mapping[str, str]) -> Row:
         """Return sums over the window by state and kind of action, and by lane and state."""

@@ -85,7 +85,7 @@ class Causes:
         """Return a rank's state at a time, its description, its call and its line in the trace."""
         state = self._at(self._run.states, rank, time)
         if state is None:
-            raise InputError(f"rank {rank} does nothing at {time} s: its trace is over")
+            raise InputError(f"rank {rank} does nothing at {time} s: its trace has ended")
         call = self._at(self._run.actions, rank, time)
         return state, self._run.states_of(state)[0], call, int(state.numbers("line")[0])
 

@@ -36,15 +36,15 @@ class RunPath:
         """Reason why the path is unknown; None if it is known."""
         if self._run.info["measured"]:
             return (
-                "This run was measured: when messages were under way is not known, and so neither "
-                "is the critical path. A wait that is selected has its causes."
+                "This run was measured: message transfer times are unknown, and so is the critical "
+                "path. Select a wait to see its causes."
             )
         if self._run.info.get("findings"):
-            return "Findings say what the critical path of this step consists of."
+            return "Findings shows the composition of the critical path of this step."
         if self._run.path_states is None:
-            return "An older tisim wrote this file, without what the critical path needs."
+            return "An older tisim wrote this file, without the data for the critical path."
         if self._run.states.rows > MAX_STATES:
-            return f"The critical path is known of runs with up to {MAX_STATES:,} states."
+            return f"The critical path is available for runs with up to {MAX_STATES:,} states."
         return None
 
     def within(self, window: Window) -> Row:

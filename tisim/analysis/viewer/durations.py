@@ -32,7 +32,7 @@ def durations(window: Window) -> Row:
     run = window.run
     blocks = run.actions.overlapping(window.begin, window.end)
     if len(blocks) > _MAX_BLOCKS:
-        return {"unknown": "The window has too many calls to look through; zoom in."}
+        return {"unknown": "The window contains too many calls to analyse; zoom in."}
     kinds, seconds = [np.zeros(0, np.int64)], [np.zeros(0)]
     for block in blocks:
         rows = window.rows_of(run.actions.read(block))

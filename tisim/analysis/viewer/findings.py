@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 # Maximum number of records read at once: 1.2 GB. For longer runs only sums are available.
 _MAX_RECORDS = 16_000_000
 _TOO_MANY = (
-    "This run has too many states to look through for single delays: **Statistics** of its parts "
-    "and **Critical path** show more."
+    "This run has too many states to search for single delays: see **Statistics** of its parts and "
+    "**Critical path**."
 )
 
 

@@ -42,7 +42,7 @@ _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src data:; base-uri 'none'; form-action 'none'"
 )
-_SERVE = "This folder needs a web server: run python3 -m http.server in it."
+_SERVE = "This directory needs a web server: run python3 -m http.server in it."
 
 
 def write_folder(run: RunFile, path: str | os.PathLike[str]) -> int:

@@ -47,13 +47,13 @@ class RunNetwork:
     def unknown(self) -> str | None:
         """Reason why the links are unknown; None if they are known."""
         if self._run.info["measured"]:
-            return "This run was measured: what links carried is not known."
+            return "This run was measured: link loads are unknown."
         if self._run.info.get("findings"):
-            return "What links carry is not kept of a training step."
+            return "Link loads are not stored for a training step."
         if self._run.platform_xml is None:
             return (
-                "The run file lacks the platform: an older tisim wrote it, or the platform cannot "
-                "be written as a file."
+                "The run file lacks the platform: it was written by an older tisim, or the "
+                "platform cannot be written to a file."
             )
         return None
 
@@ -240,7 +240,7 @@ class RunNetwork:
             return {"unknown": self.unknown}
         loaded = self.loaded(begin, end)
         if loaded is None:
-            return {"unknown": "The window has too many messages to add up; zoom in."}
+            return {"unknown": "The window contains too many messages to add up; zoom in."}
         is_small = len(self.settings.platform.hosts) <= _MAX_DRAWN_HOSTS
         return {
             "unknown": None,

@@ -97,18 +97,18 @@ class KernelAnswers:
             files = {file: content.decode() for file, content in page_files().items()}
             return json.dumps({"height": self._height, "files": files}).encode()
         if not isinstance(name, str) or not isinstance(query, Mapping):
-            raise InputError("a question has a name and a query")
+            raise InputError("a question must have a name and a query")
         if not all(isinstance(text, str) for pair in query.items() for text in pair):
             raise InputError("a query has texts by name")
         body = self._answers.answer(name, query)
         if body is None:
-            raise InputError("there is no such question")
+            raise InputError("no such question")
         return body
 
 
 _WITHOUT = (
-    "The page is in a frame, which only a browser on the machine of the kernel can show. With "
-    "<code>pip install 'tisim[notebook]'</code> (anywidget) any browser can."
+    "The page is in a frame, which only works in a browser on the kernel's machine. With <code>pip "
+    "install 'tisim[notebook]'</code> (anywidget), any browser works."
 )
 
 
@@ -147,7 +147,7 @@ class NotebookView:
         self, *runs: str | os.PathLike[str], height: int = 800, frame: bool = False
     ) -> None:
         if not 1 <= len(runs) <= 2:
-            raise InputError("show one run file, or two of the same program")
+            raise InputError("give one run file, or two of the same program")
         answers = Answers([RunFile(path) for path in runs])
         self.widget: AnyWidget | None = None if frame else make_widget(answers, height)
         self._frame = FramedView(answers, height) if self.widget is None else None

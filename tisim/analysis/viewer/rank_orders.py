@@ -84,7 +84,7 @@ class RankOrders:
         for column, known in enumerate((info["states"], info["kinds"])):
             if by == ("state", "kind")[column] and what in known:
                 return self._most(self._seconds, column, [known.index(what)])
-        raise InputError(f"there is no order of ranks {name[:40]!r}")
+        raise InputError(f"no order of ranks {name[:40]!r}")
 
     def _most(self, of_keys: NDArray[np.float64], column: int, wanted: Sequence[int]) -> RankOrder:
         """Order by the sum, or the maximum, of states with some of the keys."""
@@ -133,7 +133,7 @@ class RankOrders:
         """Return each rank's most used communicator (by time) other than the world."""
         table = self._run.actions
         if table.blocks > _MAX_BLOCKS:
-            raise InputError("this run has too many calls to find the communicators of ranks")
+            raise InputError("this run has too many calls to determine the communicators of ranks")
         sums: dict[tuple[int, int], float] = {}
         for block in range(table.blocks):
             rows = table.read(block)

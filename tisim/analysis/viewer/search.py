@@ -45,7 +45,7 @@ class Search:
 
     def __init__(self, run: RunFile, text: str) -> None:
         if len(text) > _MAX_SEARCH_LENGTH:
-            raise InputError(f"a search has at most {_MAX_SEARCH_LENGTH} characters")
+            raise InputError(f"a search may have at most {_MAX_SEARCH_LENGTH} characters")
         self._run = run
         parts = re.split(r"\s+and\s+", text.strip(), flags=re.IGNORECASE) if text.strip() else []
         self._tests = [test for part in parts for test in self._tests_of(part)]
@@ -121,7 +121,7 @@ class Search:
         if name in _NUMBERS:
             return self._counted(name, sign, value)
         known = ", ".join((*_TIMES, *_NUMBERS, *_NAMES, _HOST))
-        raise InputError(f"{name!r} is nothing to search for; there are {known}")
+        raise InputError(f"cannot search for {name!r}; known are {known}")
 
     def _named(self, name: str, sign: str, value: str) -> Test:
         names = self._run.info["kinds" if name == "call" else "states"]
@@ -129,7 +129,7 @@ class Search:
         wanted = value.strip("'\"").lower().removeprefix("mpi_")
         places = [place for place, known in enumerate(names) if known.lower() == wanted]
         if sign not in ("=", "!="):
-            raise InputError(f"{name} is = or != a name, not {sign}")
+            raise InputError(f"{name} must be compared with = or !=, not {sign}")
         if not places:
             raise InputError(f"this run has no {name} {value!r}; it has {_list_of(names)}")
         return lambda rows: np.isin(rows.numbers(column), places) == (sign == "=")
@@ -137,7 +137,7 @@ class Search:
     def _on_hosts(self, sign: str, value: str) -> Test:
         """Return a test for states of ranks on hosts whose names match a pattern."""
         if sign not in ("=", "!="):
-            raise InputError(f"host is = or != a name, not {sign}")
+            raise InputError(f"host must be compared with = or !=, not {sign}")
         hosts, pattern = self._run.info["hosts"], value.strip("'\"")
         places = [place for place, name in enumerate(hosts) if fnmatchcase(name, pattern)]
         if not places:
@@ -168,7 +168,7 @@ class Search:
             low, high = float(ends[1]), float(ends[2])
             return lambda rows: _between(rows.numbers(name).astype(float), low, high)
         if not re.fullmatch(r"\d{1,18}", value):
-            raise InputError(f"{name} is a whole number, not {value!r}")
+            raise InputError(f"{name} must be a whole number, not {value!r}")
         bound = float(value)
         return lambda rows: _compared(rows.numbers(name).astype(float), sign, bound)
 

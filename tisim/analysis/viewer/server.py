@@ -80,20 +80,20 @@ class Guard:
     def refusal(self, method: str, path: str, headers: Mapping[str, str]) -> Refusal | None:
         """Return why a request is refused, or None if allowed. Header names are in lower case."""
         if headers.get("host", "") not in self._hosts:
-            return Refusal(421, "ask for the address that tisim view has printed")
+            return Refusal(421, "use the address that tisim view printed")
         origin = headers.get("origin")
         if origin is not None and origin not in {f"http://{host}" for host in self._hosts}:
-            return Refusal(403, "pages of other origins get nothing")
+            return Refusal(403, "requests from other origins are refused")
         other_site = headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
         if other_site and not self._is_frame(path, headers):
-            return Refusal(403, "pages of other sites get nothing")
+            return Refusal(403, "requests from other sites are refused")
         if method not in ("GET", "HEAD"):
-            return Refusal(405, "nothing can be changed here")
+            return Refusal(405, "this server is read-only")
         if len(path) > _MAX_ADDRESS_LENGTH:
             return Refusal(414, "the address is too long")
         token = path.removeprefix("/").partition("/")[0].partition("?")[0]
         if not secrets.compare_digest(token.encode(), self.token.encode()):
-            return Refusal(404, "the address lacks the token that tisim view has printed")
+            return Refusal(404, "the address lacks the token that tisim view printed")
         return None
 
     def _is_frame(self, path: str, headers: Mapping[str, str]) -> bool:
@@ -188,7 +188,8 @@ def listen(port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         raise InputError(
-            f"port {port} cannot be used ({error.strerror}); choose another, or none for a free one"
+            f"port {port} cannot be used ({error.strerror}); choose another, or omit it for any "
+            "free port"
         ) from None
     return listener
 
@@ -241,7 +242,7 @@ def _routes(answers: Answers, guard: Guard) -> Starlette:
     async def file(request: Request) -> Response:
         name = request.path_params.get("name", "viewer.html")
         if name not in page:
-            return Response("there is no such file\n", 404, headers, "text/plain")
+            return Response("no such file\n", 404, headers, "text/plain")
         suffix = name[name.rindex(".") :]
         return Response(page[name], headers=headers, media_type=_TYPES[suffix])
 
@@ -253,7 +254,7 @@ def _routes(answers: Answers, guard: Guard) -> Starlette:
             text = json.dumps({"error": error.message})
             return Response(text, 400, headers, "application/json")
         if body is None:
-            return Response("there is no such question\n", 404, headers, "text/plain")
+            return Response("no such question\n", 404, headers, "text/plain")
         kind = "application/octet-stream" if name == "tile" else "application/json"
         return Response(body, headers=headers, media_type=kind)
 

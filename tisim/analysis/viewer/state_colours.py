@@ -77,7 +77,7 @@ class StateColours:
         """
         blocks = len(self._run.states.overlapping(window.begin, window.end))
         if blocks > _MAX_BLOCKS or window.ranks > _MAX_RANKS:
-            return f"Coloured by state: by {by} is for windows with fewer states. Zoom in."
+            return f"Coloured by state: too many states in this window to colour by {by}. Zoom in."
         if by == "distance":
             return self._by_distance(window)
         if by == "cause":

@@ -58,7 +58,7 @@ def _make_zone(
     if topology == "FLAT":
         return FlatCluster(spec, parent, first_link)
     if spec.backbone is not None:
-        construction.warn(node, f"cluster {spec.name}: a {topology} cluster has no backbone")
+        construction.warn(node, f"cluster {spec.name}: a {topology} cluster cannot have a backbone")
     if topology == "TORUS":
         sizes = parse_torus(parameters)
         count = 1
@@ -91,7 +91,7 @@ def _sized(construction: Construction, node: Node, spec: ClusterSpec, count: int
         construction.warn(
             node,
             f"cluster {spec.name}: the radical numbers {given} hosts, the topology has room for "
-            f"{count}; the others are left out",
+            f"{count}; the remaining ones are left out",
         )
         spec = spec._replace(radical=spec.radical.head(count))
     return spec
@@ -128,7 +128,7 @@ def _optional_link(node: Node, role: str, bw: str, lat: str, *, fatpipe: bool) -
     if bandwidth == 0 and latency == 0:
         return None
     if bandwidth == 0:
-        raise node.error(f"{lat}={node[lat]!r} needs a {bw} above zero beside it")
+        raise node.error(f"{lat}={node[lat]!r} also needs a {bw} above zero")
     return LinkKind(role, bandwidth, latency, fatpipe)
 
 
@@ -221,5 +221,5 @@ def _link(construction: Construction, node: Node, name: str) -> int:
     link = construction.topology.links.find(name)
     if link is None:
         hint = did_you_mean(name, construction.topology.links.listed_names())
-        raise node.error(f"there is no link {name!r}{hint}")
+        raise node.error(f"no link {name!r}{hint}")
     return link

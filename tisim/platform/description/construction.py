@@ -97,7 +97,7 @@ class Construction:
         zone = self.zone_of(node)
         if zone.children:
             raise node.error(
-                f"zone {zone.name} holds zones already; put this {node.tag} in a zone of its own"
+                f"zone {zone.name} already contains zones; put this {node.tag} into a separate zone"
             )
         return zone
 
@@ -108,7 +108,9 @@ class Construction:
     def check_new(self, node: Node, name: str) -> None:
         """Raise an error if a host, router or zone already has the name."""
         if name in self.topology.points:
-            raise node.error(f"{name!r} is declared twice: a host, router or zone has this name")
+            raise node.error(
+                f"{name!r} is declared twice: another host, router or zone has this name"
+            )
 
     def parent_for(self, node: Node) -> Zone | None:
         """Return the parent of a new zone, after checking it."""
@@ -116,17 +118,17 @@ class Construction:
         if parent is None and self.topology.root is not None:
             raise node.error(
                 f"the platform has two outermost zones, {self.topology.root.name} and "
-                f"{node['id']}; put one <zone> around them"
+                f"{node['id']}; enclose them in one <zone>"
             )
         if parent is not None:
             if parent.size > len(parent.children):
                 raise node.error(
-                    f"zone {parent.name} holds hosts or routers already; put them in a zone of "
-                    "their own"
+                    f"zone {parent.name} already contains hosts or routers; put them into a "
+                    "separate zone"
                 )
             if isinstance(parent, StarZone) and not isinstance(parent, VivaldiZone):
                 raise node.error(
-                    f"zone {parent.name} (routing={parent.kind}) cannot hold zones; use "
+                    f"zone {parent.name} (routing={parent.kind}) cannot contain zones; use "
                     "routing=Full, Floyd or Dijkstra"
                 )
         self.check_new(node, node["id"])
@@ -142,7 +144,7 @@ class Construction:
         for prop in node.children:
             if prop.tag == "prop" and prop["id"].startswith(OPTION):
                 if zone.parent is not None:
-                    raise prop.error(f"{prop['id']} is a property of the outermost zone")
+                    raise prop.error(f"{prop['id']} must be a property of the outermost zone")
                 key = prop["id"].removeprefix(OPTION)
                 item = ConfigItem(key, prop["value"], prop.file, prop.line, in_zone=True)
                 self.options.setdefault(key, item)
@@ -163,7 +165,7 @@ class Construction:
             path = folder / name
             if path.is_file():
                 return str(path)
-        raise node.error(f"there is no file {name!r} beside this one")
+        raise node.error(f"no file {name!r} in the directory of this one")
 
     def read_coordinates(self, node: Node, zone: Zone, local: int) -> None:
         """Store the Vivaldi coordinates of a host, peer or router."""
@@ -178,7 +180,8 @@ class Construction:
                 raise ValueError
         except (TypeError, ValueError):
             raise node.error(
-                f"coordinates are three numbers, such as '1.5 -2 0.1', not {node['coordinates']!r}"
+                "coordinates must be three numbers, such as '1.5 -2 0.1', not "
+                f"{node['coordinates']!r}"
             ) from None
         self.coordinates[zone, local] = (x, y, z)
         if isinstance(zone, VivaldiZone):
@@ -223,7 +226,7 @@ class EventReader:
             )
         if self._traces.setdefault(node["id"], profile) is not profile:
             self._construction.warn(
-                node, f"trace {node['id']!r} is declared twice; the first counts"
+                node, f"trace {node['id']!r} is declared twice; the first declaration is used"
             )
 
     def add_host_profiles(self, node: Node, first: int, count: int) -> None:
@@ -257,7 +260,7 @@ class EventReader:
             profile = self._traces.get(node["trace"])
             if profile is None:
                 hint = did_you_mean(node["trace"], self._traces)
-                raise node.error(f"there is no trace {node['trace']!r}{hint}")
+                raise node.error(f"no trace {node['trace']!r}{hint}")
             is_link, what = KINDS[node["kind"]]
             indices = self._links_of(node) if is_link else [self._host_of(node)]
             self._attach(profile, is_link, indices, what)
@@ -267,7 +270,7 @@ class EventReader:
         host = topology.hosts.find(node["element"])
         if host is None:
             hint = did_you_mean(node["element"], topology.host_names())
-            raise node.error(f"there is no host {node['element']!r}{hint}")
+            raise node.error(f"no host {node['element']!r}{hint}")
         return host
 
     def _links_of(self, node: Node) -> list[int]:
@@ -278,5 +281,5 @@ class EventReader:
         up = links.find_split(node["element"])
         if up is None:
             hint = did_you_mean(node["element"], links.listed_names())
-            raise node.error(f"there is no link {node['element']!r}{hint}")
+            raise node.error(f"no link {node['element']!r}{hint}")
         return [up, up + 1]

@@ -88,7 +88,7 @@ class Elements:
         routing = _ROUTINGS.get(node["routing"].lower())
         if routing is None:
             known = "Full, Floyd, Dijkstra, DijkstraCache, Cluster, Vivaldi and None"
-            raise node.error(f"unknown routing {node['routing']!r}; {known} are understood")
+            raise node.error(f"unknown routing {node['routing']!r}; known are {known}")
         zone = routing(node["id"], self.construction.parent_for(node))
         self.construction.register_zone(zone, node)
         self.construction.enter(zone)
@@ -113,7 +113,8 @@ class Elements:
         if topology.root is None:
             hint = "; it is a deployment" if is_deployment else ""
             raise node.error(
-                "the file describes no platform: it has neither a <zone> nor a <cluster>" + hint
+                "the file does not describe a platform: it has neither a <zone> nor a "
+                "<cluster>" + hint
                 if node.file is not None
                 else "the platform has neither a zone nor a cluster"
             )

@@ -231,7 +231,10 @@ def make_node(
             if name not in _READERS and name != "coordinates":
                 raise InputError(f"{name} of <{tag}> must be text, not {value!r}")
         elif _NOT_XML.search(value):
-            raise InputError(f"{name} of <{tag}> has a character that no file can hold: {value!r}")
+            raise InputError(
+                f"{name} of <{tag}> contains a character that cannot be written to a file: "
+                f"{value!r}"
+            )
     node = Node(tag, checked_attributes(attributes, tag, ELEMENTS[tag], None, None))
     for key, value in (properties or {}).items():
         node.children.append(make_node("prop", {"id": key, "value": str(value)}))
@@ -313,7 +316,7 @@ def _of_python(given: object, name: str, what: str) -> float:
         number = float(given)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         raise InputError(
-            f"a quantity is a number in SI units or text such as '10us', not {given!r}"
+            f"a quantity must be a number in SI units or text such as '10us', not {given!r}"
         ) from None
     if not math.isfinite(number) or (number < 0 and name != "periodicity"):
         raise InputError(f"{what} must be finite and not negative, not {given!r}")
@@ -328,13 +331,13 @@ def _speed(text: str, what: str, values: Mapping[str, Value]) -> float:
     """Return the speed of the ``pstate`` (default: the first) times the ``availability``."""
     if (decimal := _DECIMAL_COMMA.fullmatch(text)) is not None:
         raise InputError(
-            f"{what}: {text!r} would be the list of the speeds {decimal[1]}f and {decimal[2]}; "
-            f"a decimal number has a point: {text.strip().replace(',', '.')}"
+            f"{what}: {text!r} would be a list of the speeds {decimal[1]}f and {decimal[2]}; use a "
+            f"decimal point: {text.strip().replace(',', '.')}"
         )
     speeds = [parse_speed(part, what) for part in text.split(",")]
     state = int(_plain(text_of(values.get("pstate", "0")), "pstate"))
     if not 0 <= state < len(speeds):
-        raise InputError(f"pstate {state} is none of the {len(speeds)} speeds of the host")
+        raise InputError(f"pstate {state} is out of range: the host has {len(speeds)} speeds")
     return speeds[state] * _plain(text_of(values.get("availability", "1")), "availability")
 
 

@@ -39,12 +39,12 @@ def add_route(topology: Topology, zone: Zone, node: Node) -> None:
         _add_star_loopback(zone, node, src, dst, hops)
         return
     if not isinstance(zone, TableZone):
-        raise node.error(f"zone {zone.name} (routing={zone.kind}) takes no declared routes")
+        raise node.error(f"zone {zone.name} (routing={zone.kind}) does not accept declared routes")
     gw_src, gw_dst = gateways
     if not zone.add_route(src, dst, LocalRoute(hops.there, gw_src, gw_dst)):
         raise node.error(
-            f"zone {zone.name} has a route from {node['src']} to {node['dst']} already "
-            "(routes serve both directions unless symmetrical=NO)"
+            f"zone {zone.name} has a route from {node['src']} to {node['dst']} already (routes "
+            "apply to both directions unless symmetrical=NO)"
         )
     if node["symmetrical"] == "NO" or src == dst:
         return
@@ -64,9 +64,9 @@ def add_bypass(topology: Topology, zone: Zone, node: Node) -> None:
         gw_src = _gateway(topology, node, "gw_src", _inner_zone(zone, node, src, "src"))
         gw_dst = _gateway(topology, node, "gw_dst", _inner_zone(zone, node, dst, "dst"))
     elif src[0] is not zone or dst[0] is not zone:
-        raise node.error(f"both ends of a bypassRoute must be right in its zone {zone.name}")
+        raise node.error(f"both ends of a bypassRoute must be directly in its zone {zone.name}")
     if (src, dst) in zone.bypasses:
-        raise node.error(f"there is a bypass from {node['src']} to {node['dst']} already")
+        raise node.error(f"the bypass from {node['src']} to {node['dst']} already exists")
     zone.bypasses[src, dst] = LocalRoute(hops.there, gw_src, gw_dst)
 
 
@@ -96,7 +96,7 @@ def _end(topology: Topology, zone: Zone, node: Node, attribute: str) -> int:
     holder, local = _point(topology, node, attribute)
     if holder is not zone:
         raise node.error(
-            f"{attribute}={node[attribute]!r} is in zone {holder.name}, not right in zone "
+            f"{attribute}={node[attribute]!r} is in zone {holder.name}, not directly in zone "
             f"{zone.name}"
         )
     return local
@@ -117,7 +117,7 @@ def _gateways(
 ) -> tuple[Point | None, Point | None]:
     if node.tag == "route":
         if zone.children:
-            raise node.error(f"zone {zone.name} holds zones: use <zoneRoute> with gateways")
+            raise node.error(f"zone {zone.name} contains zones: use <zoneRoute> with gateways")
         return None, None
     inner_src = _inner_zone(zone, node, (zone, src), "src")
     inner_dst = _inner_zone(zone, node, (zone, dst), "dst")
@@ -158,10 +158,10 @@ def _hops(topology: Topology, node: Node) -> _Hops:
 
 def _why_no_link(topology: Topology, name: str, direction: str) -> str:
     if direction == "NONE" and topology.links.find_split(name) is not None:
-        return f"link {name!r} is SPLITDUPLEX: say direction=UP or direction=DOWN"
+        return f"link {name!r} is SPLITDUPLEX: give direction=UP or direction=DOWN"
     if direction != "NONE" and topology.links.find(name) is not None:
-        return f"link {name!r} is not SPLITDUPLEX: it has no direction {direction}"
-    return f"there is no link {name!r}{did_you_mean(name, topology.links.listed_names())}"
+        return f"link {name!r} is not SPLITDUPLEX and has no direction {direction}"
+    return f"no link {name!r}{did_you_mean(name, topology.links.listed_names())}"
 
 
 def route_node(
@@ -175,7 +175,7 @@ def route_node(
     """Return a route or bypass element; None for attributes that the element lacks."""
     attributes = {"src": src, "dst": dst}
     if gateways is not None:
-        first, last = pair_of(gateways, "gateways are two names")
+        first, last = pair_of(gateways, "gateways must be two names")
         attributes |= {"gw_src": first, "gw_dst": last}
     if symmetrical is not None:
         attributes["symmetrical"] = "YES" if symmetrical else "NO"
@@ -191,7 +191,7 @@ def _hops_of(links: Sequence[Hop]) -> Iterator[tuple[str, str]]:
         if isinstance(hop, str):
             yield hop, "NONE"
         else:
-            yield pair_of(hop, "a link of a route is a name, or a name and UP or DOWN")
+            yield pair_of(hop, "a link of a route must be a name, or a name and UP or DOWN")
 
 
 def pair_of(given: Sequence[_T], what: str) -> tuple[_T, _T]:

@@ -60,8 +60,8 @@ def disk_of_text(text: str) -> Node:
             properties[_PROPERTIES[word]] = value
         else:
             raise InputError(
-                f"a disk is read=RATE,write=RATE and perhaps mount=PATH, size=BYTES and id=NAME; "
-                f"{part.strip()!r} is none of these"
+                "a disk must be read=RATE,write=RATE and optionally mount=PATH, size=BYTES and "
+                f"id=NAME; {part.strip()!r} is none of these"
             )
     missing = [word for word in ("read", "write") if _ATTRIBUTES[word] not in attributes]
     if missing:
@@ -107,8 +107,8 @@ def read_words(text: str, known: tuple[str, ...], what: str) -> dict[str, str]:
         word, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or not value or word not in known:
             raise InputError(
-                f"{what} is described by {', '.join(f'{one}=' for one in known)} with commas "
-                f"between them; {part.strip()!r} is none of these{did_you_mean(word, known)}"
+                f"{what} is described by {', '.join(f'{one}=' for one in known)} separated by "
+                f"commas; {part.strip()!r} is none of these{did_you_mean(word, known)}"
             )
         words[word] = value
     return words
@@ -118,7 +118,7 @@ def refuse_file_system(node: Node) -> None:
     """Raise an error if an element other than a zone describes a file system."""
     for name in node.properties():
         if name.startswith(FILE_SYSTEM):
-            raise node.error(f"the property {name} stands in a <zone>, not in a <{node.tag}>")
+            raise node.error(f"the property {name} must be in a <zone>, not in a <{node.tag}>")
 
 
 def add_file_systems(topology: Topology, node: Node) -> None:
@@ -146,7 +146,7 @@ class _FileSystemReader:
         words = read_words(text, _WORDS, "a file system")
         self._type = words.get("type", STRIPED)
         if self._type not in _DEFAULTS:
-            raise InputError(f"a file system has the type nfs or striped, not {self._type!r}")
+            raise InputError(f"a file system must have the type nfs or striped, not {self._type!r}")
         missing = [word for word in ("mount", "servers") if word not in words]
         if missing:
             raise InputError(f"a file system needs {' and '.join(f'{word}=' for word in missing)}")
@@ -158,13 +158,13 @@ class _FileSystemReader:
         words = self._words
         hosts = self._hosts("servers")
         if self._type == NFS and len(hosts) > 1:
-            raise InputError(f"a file system of type nfs has one server, not {len(hosts)}")
+            raise InputError(f"a file system of type nfs must have one server, not {len(hosts)}")
         mount = words["mount"].rstrip("/") or words["mount"]
         if not mount.startswith("/"):
-            raise InputError(f"it is mounted at a path from the root, not at {mount!r}")
+            raise InputError(f"it must be mounted at an absolute path, not at {mount!r}")
         count = len(hosts) if words["count"] == "all" else self._whole("count")
         if count > len(hosts):
-            raise InputError(f"count={count}: a file lies on at most all {len(hosts)} servers")
+            raise InputError(f"count={count}: a file can be on at most all {len(hosts)} servers")
         return FileSystem(
             name=self._name,
             type=self._type,
@@ -191,8 +191,8 @@ class _FileSystemReader:
             return None
         if "read" not in words or "write" not in words or "disk" in words:
             raise InputError(
-                "disks of its own need read= and write=; without both, it lies on the disks that "
-                "its servers have, disk= says on which"
+                "separate disks need read= and write=; without both, the disks of the servers are "
+                "used, selected by disk="
             )
         read, write = (parse_bandwidth(words[word], word) for word in ("read", "write"))
         if min(read, write) <= 0:
@@ -214,7 +214,9 @@ class _FileSystemReader:
                 raise InputError(f"{word}={pattern}: the platform has no such host{hint}")
             found.update(dict.fromkeys(matching))
         if word == "metadata" and len(found) > 1:
-            raise InputError(f"metadata={self._words[word]}: {len(found)} hosts; one is possible")
+            raise InputError(
+                f"metadata={self._words[word]}: {len(found)} hosts; only one is possible"
+            )
         return list(found)
 
     def _like(self, pattern: str) -> list[int]:
@@ -248,7 +250,7 @@ class _FileSystemReader:
         name = self._topology.hosts.name(host)
         if wanted is None:
             raise InputError(f"the server {name!r} has no disk; give it a <disk>")
-        raise InputError(f"disk={wanted}: the server {name!r} has no disk of that name")
+        raise InputError(f"disk={wanted}: the server {name!r} has no disk with that name")
 
     def _add_disk(self, host: int, name: str, rates: tuple[float, float]) -> int:
         node = make_node("disk", {"id": name, "read_bw": rates[0], "write_bw": rates[1]})
@@ -263,8 +265,8 @@ class _FileSystemReader:
         rate = parse_bandwidth(text, "server-cache-rate")
         if rate <= 0 or self._cache("server-cache") == 0:
             raise InputError(
-                "server-cache-rate is above zero, and how fast a cache takes data; server-cache= "
-                "says how many bytes"
+                "server-cache-rate, the rate at which a cache accepts data, must be above zero and "
+                "needs server-cache="
             )
         name = f"cache of {self._name}"
         return tuple(self._add_disk(host, name, (rate, rate)) for host in hosts)
@@ -272,20 +274,20 @@ class _FileSystemReader:
     def _cache(self, word: str) -> float:
         size = parse_size(self._words[word], word)
         if not (size <= _MAX_CACHE_SIZE and size == math.floor(size)):
-            raise InputError(f"{word} is a whole number of bytes, not {self._words[word]!r}")
+            raise InputError(f"{word} must be a whole number of bytes, not {self._words[word]!r}")
         return size
 
     def _whole(self, word: str) -> int:
         text = self._words[word]
         if not (text.isascii() and text.isdigit() and 0 < int(text) < 2**31):
-            raise InputError(f"{word} is a whole number above zero, not {text!r}")
+            raise InputError(f"{word} must be a whole number above zero, not {text!r}")
         return int(text)
 
     def _chunk_size(self, word: str) -> float:
         size = parse_size(self._words[word], word)
         if not (1 <= size <= _MAX_CHUNK_SIZE and size == math.floor(size)):
             raise InputError(
-                f"{word} is a whole number of bytes from 1 to 1 TiB, not {self._words[word]!r}"
+                f"{word} must be a whole number of bytes from 1 to 1 TiB, not {self._words[word]!r}"
             )
         return size
 
@@ -298,7 +300,9 @@ class _FileSystemReader:
             except ValueError:
                 rate = math.nan
             if not 0 < rate < math.inf:
-                raise InputError(f"metadata-rate is operations a second above zero, not {text!r}")
+                raise InputError(
+                    f"metadata-rate must be operations per second above zero, not {text!r}"
+                )
             return rate
 
         return self._or_infinite("metadata-rate", read)

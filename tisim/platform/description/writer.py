@@ -218,7 +218,7 @@ def expand_cluster(node: Node, zone: ClusterZone, numbers: Numbers) -> Node:
     first, count = zone.first_link, len(zone.make_links())
     names = [numbers.topology.links.name(index) for index in range(first, first + count)]
     if len(set(names)) < count:
-        raise _unwritable(zone, "it has several links of one name")
+        raise _unwritable(zone, "it has several links with the same name")
     hosts = range(zone.first_host, zone.first_host + zone.hosts)
     children = [child for child in node.children if child.tag == "prop"]
     children += [numbers.host_node(index, zone.properties) for index in hosts]
@@ -270,14 +270,14 @@ def _routes(zone: ClusterZone, numbers: Numbers) -> Iterator[Node]:
                 ends = zone.label(src), zone.label(dst)
                 yield route_node("route", *ends, [name(link) for link in links], symmetrical=False)
             elif src < zone.hosts:
-                raise _unwritable(zone, "messages inside a host take no link (no loopback_bw)")
+                raise _unwritable(zone, "messages within a host use no link (no loopback_bw)")
 
 
 def _unwritable(zone: ClusterZone, why: str) -> InputError:
     return InputError(
-        f"the platform file format cannot describe this platform: links or hosts of the cluster "
-        f"{zone.name} differ, and written one by one, {why}; change all of them alike, or keep the "
-        "platform in Python, where it can be pickled"
+        "the platform file format cannot describe this platform: links or hosts of the cluster "
+        f"{zone.name} differ, and written one by one, {why}; change all of them in the same way, "
+        "or keep the platform in Python, where it can be pickled"
     )
 
 

@@ -84,7 +84,7 @@ def _refuse_entities(data: bytes, file: str) -> None:
     at = data.replace(b"\0", b"").find(b"<!ENTITY")
     if at >= 0:
         raise InputError(
-            "the file declares an XML entity; entities are not expanded here, write the text out",
+            "the file declares an XML entity; entities are not expanded; write out the text",
             file=file,
             line=data.replace(b"\0", b"").count(b"\n", 0, at) + 1,
         )
@@ -128,7 +128,7 @@ class _Reader:
                 message = f"Entity {name!r} not defined"
             raise self._broken(message, error.lineno) from None
         except (LookupError, UnicodeError, ValueError):
-            raise self._broken("its encoding is not understood", 1) from None
+            raise self._broken("its encoding is not supported", 1) from None
         assert self._root is not None
         return self._root
 
@@ -137,8 +137,8 @@ class _Reader:
         if not text.startswith(b"<"):
             first = text.partition(b"\n")[0][:_MAX_QUOTED].decode("utf-8", "replace").strip()
             return InputError(
-                f"this is not XML, as a platform or a deployment is: it begins with {first!r}; "
-                "a list of hosts is a host file (--hosts)",
+                "this is not XML and therefore not a platform or deployment: it begins with "
+                f"{first!r}; use --hosts for a list of hosts",
                 file=self._file,
                 line=1,
             )
@@ -185,7 +185,7 @@ class _Reader:
                 f"{file}:{line}: <{written}> is ignored: SimGrid 3.24 replaced it by <disk>"
             )
         elif tag in ELEMENTS:
-            raise InputError(f"<{written}> does not belong in <{parent}>", file=file, line=line)
+            raise InputError(f"<{written}> is not allowed in <{parent}>", file=file, line=line)
         elif tag not in IGNORED:
             known = [*ELEMENTS, *TAG_SYNONYMS]
             refuse_unknown(f"unknown element <{written}>", written, known, file, line)
@@ -202,7 +202,7 @@ def _version(root: Node) -> float:
         raise root.error(f"version must be a number, not {root['version']!r}") from None
     if not _OLDEST <= version <= _NEWEST:
         raise root.error(
-            f"version {root['version']} of the platform format is not understood; versions "
-            f"{_OLDEST:g} to {_NEWEST:g} are"
+            f"version {root['version']} of the platform format is not supported; supported are "
+            f"{_OLDEST:g} to {_NEWEST:g}"
         )
     return version

@@ -248,7 +248,8 @@ def check_drawing(path: str | os.PathLike[str]) -> None:
     if Path(path).suffix.lower() not in _SUFFIXES:
         stem = Path(path).stem
         raise InputError(
-            f"a platform is drawn as SVG or PNG: call the file {stem}.svg or {stem}.png", file=path
+            f"a platform can be drawn as SVG or PNG: name the file {stem}.svg or {stem}.png",
+            file=path,
         )
 
 

@@ -94,7 +94,7 @@ class _Grid:
         return f"{first}" if first == last else f"{first} to {last}"
 
     def _notes(self) -> list[str]:
-        notes = ["Strokes that end at the border of a grid are cables around its end."]
+        notes = ["Strokes that end at the border of a grid are wrap-around cables."]
         if len(self._sizes) > 2:
             letters = ", ".join(_letter(d) for d in range(2, len(self._sizes)))
             notes.append(

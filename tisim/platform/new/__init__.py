@@ -114,7 +114,8 @@ def _characteristics(platform: Platform) -> Characteristics:
     """Return the parameters of a platform's first two hosts and of the route between them."""
     if len(platform.hosts) < 2:
         raise InputError(
-            "a calibrated platform has two hosts or more; this one has one", file=platform.file
+            "a calibrated platform must have at least two hosts; this one has one",
+            file=platform.file,
         )
     first, second = platform.hosts[:2]
     route = platform.route(first, second).links
@@ -156,12 +157,12 @@ def file_servers(text: str, nodes: int, prefix: str) -> dict[str, str]:
             raise InputError(f"it needs {' and '.join(f'{word}=' for word in missing)}")
         count = words.pop("servers")
         if not (count.isascii() and count.isdigit() and int(count) > 0):
-            raise InputError(f"servers is a whole number above zero, not {count!r}")
+            raise InputError(f"servers must be a whole number above zero, not {count!r}")
         first = nodes - int(count) - 1
         if first < 1:
             raise InputError(
-                f"{count} servers and a metadata server are {int(count) + 1} of the hosts; at "
-                f"least one more is for ranks, and there are {nodes} in all"
+                f"{count} servers and a metadata server occupy {int(count) + 1} hosts; at least "
+                f"one more is needed for ranks, but there are only {nodes}"
             )
     except InputError as error:
         raise InputError(f"pfs: {error.message}") from None
@@ -230,8 +231,8 @@ def _backbone(bandwidth: Quantity) -> Quantity:
     given = parse_bandwidth(bandwidth, "backbone") if isinstance(bandwidth, str) else bandwidth
     if given == 0:
         raise InputError(
-            f"the backbone must be above zero, not {bandwidth!r}; without one the "
-            "switch carries all that its links do"
+            f"the backbone must be above zero, not {bandwidth!r}; omit it for a switch without "
+            "such a limit"
         )
     return bandwidth
 
@@ -408,7 +409,7 @@ def write_with_deployment(
     """
     xml = Path(path)
     if not xml.name:
-        raise InputError("a platform is written to a file with a name, such as cluster.xml")
+        raise InputError("the platform needs a file name, such as cluster.xml")
     hosts = xml.with_suffix(".hosts")
     deployment = xml.with_suffix(".deploy.xml")
     disks = platform.disks

@@ -121,7 +121,5 @@ def machine(name: str) -> Machine:
     """Return a machine by name; raise an `InputError` that lists similar names."""
     if name not in MACHINES:
         near = "".join(f"; did you mean {one}?" for one in similar(name, MACHINES))
-        raise InputError(
-            f"there are no numbers of a machine {name!r}{near}; see 'tisim platform list'"
-        )
+        raise InputError(f"unknown machine {name!r}{near}; see 'tisim platform list'")
     return MACHINES[name]

@@ -28,16 +28,16 @@ def nearest_size_error(
     below = next((n for n in range(nodes - 1, max(nodes - _FARTHEST, 0), -1) if fits(n)), None)
     above = next((n for n in range(nodes + 1, nodes + _FARTHEST) if fits(n)), None)
     near = " and ".join(f"{n}" for n in (below, above) if n is not None)
-    hint = f"; the nearest that it can have: {near}" if near else ""
+    hint = f"; the nearest possible: {near}" if near else ""
     return InputError(f"{what} cannot have {nodes} hosts{hint}{remedy}")
 
 
 def checked_count(value: int, what: str, least: int = 1) -> int:
     """Return a whole number that is at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InputError(f"{what} is a whole number, at least {least}, not {value!r}")
+        raise InputError(f"{what} must be a whole number of at least {least}, not {value!r}")
     if value > MAX_LINKS:
-        raise InputError(f"{what} is at most {MAX_LINKS:,}, not {value}")
+        raise InputError(f"{what} must be at most {MAX_LINKS:,}, not {value}")
     return value
 
 
@@ -59,7 +59,7 @@ def torus_sizes(nodes: int, sizes: Sequence[int] | None = None) -> tuple[int, ..
             written = " x ".join(map(str, sizes))
             raise InputError(
                 f"a torus of {written} has {math.prod(sizes)} hosts, not {nodes}; the nearest "
-                f"that it can have: {math.prod(sizes)}"
+                f"possible: {math.prod(sizes)}"
             )
         return tuple(sizes)
     found = _nearly_equal(nodes)
@@ -155,8 +155,8 @@ def _ports_of_hosts(radix: int, oversubscription: float) -> int:
     """Return the number of host ports of a lowest-level switch; the others go up."""
     if not 1 <= oversubscription < radix:
         raise InputError(
-            f"oversubscription is the number of hosts for each cable up, at least 1, "
-            f"not {oversubscription:g}"
+            "oversubscription, the number of hosts per uplink, must be at least 1, not "
+            f"{oversubscription:g}"
         )
     ratio = Fraction(oversubscription).limit_denominator(radix)
     down = Fraction(radix) * ratio / (1 + ratio)
@@ -167,8 +167,8 @@ def _ports_of_hosts(radix: int, oversubscription: float) -> int:
 
 def _indivisible(radix: int, oversubscription: float) -> InputError:
     return InputError(
-        f"the {radix} ports of a switch cannot be divided {oversubscription:g} to 1; a radix is "
-        "even, and a multiple of the oversubscription plus one"
+        f"the {radix} ports of a switch cannot be divided {oversubscription:g} to 1; the radix "
+        "must be even, and a multiple of the oversubscription plus one"
     )
 
 
@@ -202,7 +202,7 @@ def dragonfly_shape(
             checked_count(value, f"the number of {name}")
     if groups is not None and blades is not None and groups > blades:
         raise InputError(
-            f"a dragonfly of {groups} groups needs at least {groups} blades a chassis, not "
+            f"a dragonfly of {groups} groups needs at least {groups} blades per chassis, not "
             f"{blades}: blade n of a group's first chassis has the cable to group n"
         )
     sizes = _sizes(nodes, given)
@@ -216,7 +216,7 @@ def dragonfly_shape(
         cables = (_at_least_one(c * b * h / g), _at_least_one(b * h / g), _at_least_one(h / g))
     if len(cables) != len(("blue", "black", "green")):
         raise InputError(
-            "cables are three numbers: between groups, chassis and blades, such as 4,2,1"
+            "cables must be three numbers: between groups, chassis and blades, such as 4,2,1"
         )
     blue, black, green = (checked_count(count, "the number of cables") for count in cables)
     return DragonflyShape(g, blue, c, black, b, green, h)

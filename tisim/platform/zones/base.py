@@ -93,7 +93,7 @@ class Zone:
     def point(self) -> Point:
         """The zone as a vertex of its parent."""
         if self.parent is None:
-            raise ValueError(f"zone {self.name} is in no other zone")
+            raise ValueError(f"zone {self.name} is not in another zone")
         return self.parent, self.local
 
     def contains(self, point: Point) -> bool:

@@ -43,7 +43,7 @@ class DragonflyShape(NamedTuple):
 def parse_dragonfly(text: str) -> DragonflyShape:
     """Parse ``topo_parameters``: groups, chassis, blades with cables, then hosts per blade."""
     wanted = (
-        "topo_parameters of a dragonfly are groups,cables;chassis,cables;blades,cables;hosts, "
+        "topo_parameters of a dragonfly must be groups,cables;chassis,cables;blades,cables;hosts, "
         f"such as 3,4;4,3;5,1;2, not {text!r}"
     )
     try:
@@ -55,7 +55,7 @@ def parse_dragonfly(text: str) -> DragonflyShape:
     shape = DragonflyShape(*(number for part in parts for number in part))
     if shape.groups > shape.blades:
         raise ValueError(
-            f"a dragonfly of {shape.groups} groups needs at least {shape.groups} blades a "
+            f"a dragonfly of {shape.groups} groups needs at least {shape.groups} blades per "
             f"chassis, not {shape.blades}: blade n of a group's first chassis has the cable to "
             "group n"
         )

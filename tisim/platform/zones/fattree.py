@@ -37,8 +37,8 @@ class FatTreeShape(NamedTuple):
 def parse_fat_tree(text: str) -> FatTreeShape:
     """Read ``topo_parameters``: levels; children; parents; ports, as in ``2;4,4;1,2;1,2``."""
     wanted = (
-        "topo_parameters of a fat tree are its levels, then for each level the children, parents "
-        f"and parallel ports, such as 2;4,4;1,2;1,2, not {text!r}"
+        "topo_parameters of a fat tree must be its levels, then for each level the children, "
+        f"parents and parallel ports, such as 2;4,4;1,2;1,2, not {text!r}"
     )
     parts = text.split(";")
     if len(parts) != 4:

@@ -23,8 +23,8 @@ def parse_torus(text: str) -> tuple[int, ...]:
         sizes = ()
     if not sizes or min(sizes) < 1:
         raise ValueError(
-            f"topo_parameters of a torus are the sizes of its dimensions, such as 8,8,4, "
-            f"not {text!r}"
+            "topo_parameters of a torus must be the sizes of its dimensions, such as 8,8,4, not "
+            f"{text!r}"
         )
     return sizes
 

@@ -76,17 +76,20 @@ def _method(calibration: Calibration) -> Iterator[str]:
     ]
     if len(missing) == 3:
         yield (
-            "no overhead was measured on its own (MPI_Send, MPI_Isend, MPI_Recv): factors alone "
-            "are fitted, as in the classical method; smpi/os, smpi/ois and smpi/or are set to "
-            "zero, and the thresholds of the protocol are left as they are"
+            "no overhead was measured separately (MPI_Send, MPI_Isend, MPI_Recv): only factors are "
+            "fitted, as in the classical method; smpi/os, smpi/ois and smpi/or are set to zero, "
+            "and the protocol thresholds are unchanged"
         )
     elif missing:
-        yield f"not measured: {', '.join(missing)}; its overhead is in what was, or is zero"
+        yield (
+            f"not measured: {', '.join(missing)}; its overhead is included in the measured ones, "
+            "or zero"
+        )
     hosts = calibration.platform.overriding_hosts()
     if hosts:
         yield (
-            f"{len(hosts)} hosts of the platform, such as {hosts[0]}, have overheads of their own, "
-            "which win over the calibrated ones; remove these properties"
+            f"{len(hosts)} hosts of the platform, such as {hosts[0]}, have their own overheads, "
+            "which take precedence over the calibrated ones; remove these properties"
         )
 
 
@@ -97,13 +100,11 @@ def _segments(calibration: Calibration) -> Iterator[str]:
             if segment.piece:
                 continue
             if segment.line.sizes < _FEW_POINTS:
-                yield (
-                    f"{where}: only {segment.line.sizes} sizes were measured; measure more of them"
-                )
+                yield (f"{where}: only {segment.line.sizes} sizes were measured; measure more")
             if segment.line.residual > _LARGE_RESIDUAL:
                 yield (
-                    f"{where}: the residual is {segment.line.residual:.0%}; the times do not lie "
-                    "on a line there"
+                    f"{where}: the residual is {segment.line.residual:.0%}; the times are not "
+                    "linear there"
                 )
 
 
@@ -121,8 +122,8 @@ def _intra_node(calibration: Calibration) -> Iterator[str]:
     if max(quick, slow) > _NOTABLE_PART:
         yield (
             f"intra-node measurements mixed in? {max(quick, slow):.0%} of the ping-pongs take "
-            f"{'less than a third' if quick > slow else 'more than three times'} of what the "
-            "others of their size take; calibrate from pairs of different hosts alone"
+            f"{'less than a third' if quick > slow else 'more than three times'} of the time of "
+            "others of the same size; calibrate only with pairs of different hosts"
         )
     smallest = curve.seconds[0]
     if smallest < calibration.route.latency / _SHORTER:
@@ -140,9 +141,9 @@ def _overheads(calibration: Calibration) -> Iterator[str]:
     over = alone.seconds_per_message(curve.nbytes) > 0.9 * curve.seconds
     if over.any():
         yield (
-            f"at {over.sum()} of {len(over)} sizes the overheads alone take nine tenths of the "
-            f"ping-pong or more (first at {curve.nbytes[over][0]:.0f} bytes): they were measured "
-            "under other conditions"
+            f"at {over.sum()} of {len(over)} sizes the overheads alone take at least nine tenths "
+            f"of the ping-pong (first at {curve.nbytes[over][0]:.0f} bytes): they were measured "
+            "under different conditions"
         )
     changed = [
         name
@@ -154,15 +155,15 @@ def _overheads(calibration: Calibration) -> Iterator[str]:
     ]
     if changed:
         yield (
-            f"{' and '.join(changed)}, timed alone, and the network's bandwidth do not fit into "
-            "the ping-pong or the stream together: the overheads are those that do"
+            f"{' and '.join(changed)}, timed alone, plus the network's bandwidth exceed the time "
+            "of the ping-pong or stream: the overheads are reduced to fit"
         )
     divided = sum(segment.piece > 0 for segment in calibration.transfer.segments)
     if divided:
         yield (
-            f"{divided} of {len(calibration.transfer.segments)} segments of the transfer are "
-            "pieces of protocols that one line does not serve: it misses medians that are known "
-            "within 3 %, or streams are faster for each byte"
+            f"{divided} of {len(calibration.transfer.segments)} segments of the transfer divide a "
+            "protocol that one line does not fit: it misses medians known to within 3 %, or "
+            "streams are faster per byte"
         )
 
 
@@ -177,7 +178,7 @@ def _zero_latencies(calibration: Calibration) -> Iterator[str]:
     if zero:
         yield (
             f"the latency factor is zero from {', '.join(zero)} bytes: overheads and bandwidth "
-            "take all of the ping-pong there; is the nominal bandwidth right?"
+            "account for the whole ping-pong there; is the nominal bandwidth right?"
         )
 
 
@@ -190,7 +191,7 @@ def _simulated(calibration: Calibration) -> Iterator[str]:
         worst = failing["error"].abs().max()
         yield (
             f"the simulated ping-pong misses the measured one by more than 5 % (up to {worst:.0%}) "
-            f"at {len(failing)} sizes that are known within 3 %: {sizes}{more} bytes"
+            f"at {len(failing)} sizes known to within 3 %: {sizes}{more} bytes"
         )
     errors = calibration.errors()
     medians = errors.groupby(["operation", "above_bytes"], sort=False)["error"].agg(
@@ -201,7 +202,7 @@ def _simulated(calibration: Calibration) -> Iterator[str]:
         if len(large):
             places = ", ".join(f"{above} ({error:.0%})" for above, error in large.items())
             yield (
-                f"the simulated {_NAMES[operation]} is far off in the median of the segments above "
+                f"the simulated {_NAMES[operation]} is far off in the median in the segments above "
                 f"these sizes: {places} bytes; do not rely on it there"
             )
 
@@ -212,9 +213,9 @@ def _disturbed(calibration: Calibration) -> Iterator[str]:
     intervals = curve.intervals[np.isfinite(curve.intervals)]
     if len(intervals) and np.median(intervals) > _DISTURBED:
         yield (
-            "do not use this calibration: the medians of half of the sizes are not even known "
-            f"within {_DISTURBED:.0%}, as the machine or the network did something else too; "
-            "measure again when nothing else runs"
+            "do not use this calibration: the medians of half of the sizes are not even known to "
+            f"within {_DISTURBED:.0%}, because the machine or network was busy; repeat the "
+            "measurement on an idle machine"
         )
 
 
@@ -225,7 +226,7 @@ def _unknown_medians(calibration: Calibration) -> Iterator[str]:
     if curve.counts.max() > 1 and not known.all():
         yield (
             f"at {(~known).sum()} of {len(known)} sizes the median of the ping-pongs is not known "
-            "within 3 % (95 % interval): repeat them more often, or on a quieter machine"
+            "to within 3 % (95 % interval): use more repetitions, or a quieter machine"
         )
 
 
@@ -240,14 +241,14 @@ def _nominal(calibration: Calibration) -> Iterator[str]:
         yield (
             f"large messages reach {reached:.4g} bytes/s, more than the nominal bandwidth of "
             f"{nominal:.4g} bytes/s, which no factor may exceed: give a nominal bandwidth of at "
-            "least what was measured"
+            "least the measured one"
         )
     fitted = 1 / calibration.transfer.segments[-1].line.slope
     if not nominal / _IMPLAUSIBLE <= max(reached, fitted) <= nominal * _IMPLAUSIBLE:
         yield (
             f"large messages reach {max(reached, fitted):.3g} bytes/s, the nominal bandwidth is "
-            f"{nominal:.3g} bytes/s: is it that of the network that was measured (and its unit "
-            "right: 125MBps, 1Gbps)?"
+            f"{nominal:.3g} bytes/s: is it that of the measured network, with the right unit "
+            "(125MBps, 1Gbps)?"
         )
 
 
@@ -257,7 +258,7 @@ def _contention(calibration: Calibration) -> Iterator[str]:
     if contention is None:
         yield (
             "contention was not measured (osu_bibw, IMB PingPing or Sendrecv, 'tisim benchmark'): "
-            "limiter links are left as they are"
+            "limiter links are unchanged"
         )
         return
     if calibration.switches is not None and not calibration.switches.is_uniform:
@@ -266,7 +267,7 @@ def _contention(calibration: Calibration) -> Iterator[str]:
     if not 0.95 <= contention.measured_ratio <= 2.05:
         yield (
             f"both directions together reach {contention.measured_ratio:.2f} times the bandwidth "
-            "of one, which no link does: check the measurements"
+            "of one, which is impossible: check the measurements"
         )
     if contention.is_host_bound and any(
         calibration.platform.cluster_of(host) is None for host in calibration.hosts
@@ -283,9 +284,9 @@ def _patterns(contention: Contention) -> Iterator[str]:
     """Findings that contradict the model, or that the measurements cannot decide."""
     if contention.shift is None and contention.ratio < _NEARLY_TWICE:
         yield (
-            "both directions were measured between two hosts alone, which may wait for one "
-            "another: no limiter_link is written; a shift over three hosts or more ('tisim "
-            "benchmark') tells whether the hosts are the bottleneck"
+            "both directions were measured between only two hosts, which may wait for one another: "
+            "no limiter_link is written; a shift over at least three hosts ('tisim benchmark') "
+            "shows whether the hosts are the bottleneck"
         )
     for pattern in contention.patterns:
         if pattern.modes:
@@ -293,13 +294,14 @@ def _patterns(contention: Contention) -> Iterator[str]:
             yield (
                 f"{pattern.name}: the times have two modes at {len(pattern.modes)} sizes, such as "
                 f"{nbytes} bytes: {low.seconds:.4g} s ({low.times} of {low.total} times) and "
-                f"{high.seconds:.4g} s ({high.times} times); a prediction can meet one of them"
+                f"{high.seconds:.4g} s ({high.times} times); a prediction can match only one of "
+                "them"
             )
         if pattern.name in ("pairs", "incast") and pattern.rate < 1 - _LARGE_RESIDUAL:
             yield (
                 f"{pattern.name}: concurrent messages reach {pattern.rate:.0%} of one transfer "
-                "alone: they share more than the model has (a switch, a processor), or packets are "
-                "lost"
+                "alone: they share a resource that is not in the model (a switch, a processor), or "
+                "packets are lost"
             )
 
 
@@ -319,7 +321,7 @@ def _idle(calibration: Calibration) -> Iterator[str]:
     if abs(ratio - 1) > _LARGE_RESIDUAL:
         yield (
             f"after idling, small ping-pongs take {ratio:.2g} times as long as back to back, which "
-            "is what is calibrated: a program that computes between messages sees the longer times"
+            "is the calibrated case: a program that computes between messages sees the longer times"
         )
 
 
@@ -334,9 +336,9 @@ def _polling(calibration: Calibration) -> Iterator[str]:
     if missing:
         calls, options = (" and ".join(words) for words in zip(*missing, strict=True))
         yield (
-            f"{calls} that find nothing were not measured ('tisim benchmark', platform-"
-            f"calibration): {options} are left as they are, by default 0.1 ms and longer each "
-            "time; a program that polls is predicted too slow"
+            f"unsuccessful {calls} were not measured ('tisim benchmark', platform-calibration): "
+            f"{options} are unchanged, by default 0.1 ms and growing; a polling program is "
+            "predicted too slow"
         )
 
 
@@ -352,19 +354,19 @@ def _bandwidth(calibration: Calibration) -> Iterator[str]:
     if abs(reached / promised - 1) > _LARGE_RESIDUAL:
         yield (
             f"single transfers reach {reached / 1e6:.4g} MB/s, the last segment of the ping-pong "
-            f"means {promised / 1e6:.4g} MB/s: were they measured under the same conditions?"
+            f"implies {promised / 1e6:.4g} MB/s: were they measured under the same conditions?"
         )
 
 
 def _range(calibration: Calibration) -> Iterator[str]:
     largest = calibration.transfer.segments[-1].last
     yield (
-        f"no ping-pong above {largest} bytes was measured: the last segment is taken for larger "
+        f"no ping-pong above {largest} bytes was measured: the last segment is used for larger "
         "messages"
     )
     smallest = calibration.transfer.segments[0].first
     if smallest > 4 * ENVELOPE:
         yield (
-            f"no ping-pong below {smallest} bytes was measured: the first segment is taken for "
+            f"no ping-pong below {smallest} bytes was measured: the first segment is used for "
             "smaller messages"
         )

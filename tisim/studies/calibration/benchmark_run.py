@@ -121,10 +121,10 @@ def run_benchmark(
         if found.times < 1:
             if not found.ended:
                 raise ExecutionError(
-                    f"nothing was measured within {size.time_limit:g} s; --seconds gives more time"
+                    f"nothing was measured within {size.time_limit:g} s; raise --seconds"
                 )
             raise InputError(
-                "nothing was measured: what starts the ranks has not passed on what they print"
+                "nothing was measured: the launcher did not forward the output of the ranks"
             )
     return found
 
@@ -168,6 +168,6 @@ def _run(
             stop(process)
     if process.returncode != 0 and not stopped:
         raise ExecutionError(
-            f"{words[0]} ended with status {process.returncode}; it says why above"
+            f"{words[0]} ended with status {process.returncode}; see its messages above"
         )
     return BenchmarkRun(max(rows - 1, 0), complete is not None or not stopped, not stopped)

@@ -77,7 +77,7 @@ def _protocol(operation: str, above: int, thresholds: Thresholds | None) -> list
     elif above == thresholds.async_small - 1:
         words.append("nothing arrives before its receive is posted")
     elif above >= thresholds.detached and operation == "send":
-        words.append("MPI_Send waits already: not in smpi/os")
+        words.append("MPI_Send already waits: not in smpi/os")
     return words
 
 
@@ -88,11 +88,13 @@ def _numbers(operation: str, old: Segment, new: Segment, jump: float) -> list[st
     if old.line.slope > 0 and new.line.slope > 0:
         ratio = new.line.slope / old.line.slope
         if abs(ratio - 1) > _NOTABLE:
-            words.append(f"a byte more takes {ratio:.2g} times as long")
+            words.append(f"each further byte takes {ratio:.2g} times as long")
     elif old.line.slope != new.line.slope:
         grows = new.line.slope > 0
-        words.append(f"from here the time {'grows' if grows else 'does not grow'} with the size")
-    return words or ["a small change of the start-up time"]
+        words.append(
+            f"from here on, the time {'grows' if grows else 'does not grow'} with the size"
+        )
+    return words or ["a small change in the start-up time"]
 
 
 def _relative(change: float) -> str:

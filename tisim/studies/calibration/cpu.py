@@ -103,7 +103,7 @@ class CpuCalibration:
         """
         if problem_class is not None:
             if problem_class not in self.classes:
-                known = ", ".join(self.classes) or "none at all"
+                known = ", ".join(self.classes) or "none"
                 raise InputError(f"no class {problem_class!r} was measured; measured: {known}")
             return self.classes[problem_class]
         if working_set is not None:
@@ -119,8 +119,8 @@ class CpuCalibration:
         warnings = []
         if self.overall.spread > TOLERATED_SPREAD:
             warnings.append(
-                f"the rates spread by {self.overall.spread:.0%} about their mean: one rate does "
-                "not fit all computations" + self._remedy()
+                f"the rates spread by {self.overall.spread:.0%} about their mean: a single rate "
+                "does not fit all computations" + self._remedy()
             )
         for name, group in (("ranks", self.ranks), ("runs", self.runs), ("hosts", self.hosts)):
             if between := _between(group):
@@ -133,10 +133,10 @@ class CpuCalibration:
 
     def _remedy(self) -> str:
         if len(self.classes) > 1:
-            return "; choose the class of the program to be predicted (--class)"
+            return "; choose the class of the program to predict (--class)"
         if len(self.working_sets) > 1:
-            return "; choose by the working set of a rank (--working-set)"
-        return "; measure classes of problems or working sets apart (columns class, working_set)"
+            return "; choose the working set of a rank (--working-set)"
+        return "; measure problem classes or working sets separately (columns class, working_set)"
 
     def frame(self) -> pd.DataFrame:
         """Return one row per rate, for each scope with several.
@@ -266,8 +266,8 @@ def _rows(trace: Trace, run: str) -> list[tuple[float, float, int, str]]:
 
     if "time" not in counter_names(trace):
         raise InputError(
-            "the trace does not say how long its computations took; record it with a counter and "
-            "time beside it (tisim record --counter register,time), or name a file with --times",
+            "the trace lacks the durations of its computations; record it with a counter and time "
+            "(tisim record --counter register,time), or give a file with --times",
             file=run,
         )
     rows = []
@@ -306,7 +306,7 @@ def complete(
             continue
         cluster = file.cluster_of(name)
         if cluster is None:
-            remarks.append(f"{name} was measured and is not a host of the platform")
+            remarks.append(f"{name} was measured but is not a host of the platform")
         else:
             clusters.setdefault(cluster.get("id", ""), []).append(own)
     for cluster_id, rates in clusters.items():
@@ -314,9 +314,8 @@ def complete(
         file.set_speed(cluster_id, sum(speeds) / len(speeds), "cluster")
         if max(speeds) > (1 + TOLERATED_SPREAD) * min(speeds):
             remarks.append(
-                f"the hosts of cluster {cluster_id} differ ({min(speeds):.4g} to "
-                f"{max(speeds):.4g} flop/s) and share one speed, the mean; declare them as <host>s "
-                "to tell them apart"
+                f"the hosts of cluster {cluster_id} differ ({min(speeds):.4g} to {max(speeds):.4g} "
+                "flop/s) but share one speed, the mean; declare them as <host>s to distinguish them"
             )
     file.write(output)
     return remarks
@@ -395,7 +394,7 @@ def _read(text: Text, volumes: Mapping[int, list[float]] | None) -> pd.DataFrame
             raise text.cut(number, ",".join(heads))
         rows.append(_row(text, dict(zip(heads, words, strict=True)), number))
     if not rows:
-        raise text.error("a header and no timed computation below it", header)
+        raise text.error("a header without timed computations below it", header)
     frame = pd.DataFrame(rows)
     if "run" not in frame:
         frame["run"] = str(text.path)
@@ -411,14 +410,12 @@ def _check_header(text: Text, line: int, heads: list[str]) -> None:
     if unknown or "seconds" not in heads:
         wrong = f"unknown column {unknown[0]!r}" if unknown else "no column 'seconds'"
         raise text.error(
-            f"{wrong} in the header; a file of timed computations has the column seconds and some "
-            f"of {','.join(_COLUMNS)}",
+            f"{wrong} in the header; a file of timed computations needs the column seconds and "
+            f"some of {','.join(_COLUMNS)}",
             line,
         )
     if "volume" not in heads and "rank" not in heads:
-        raise text.error(
-            "no column 'volume', and no column 'rank' that would find it in a trace", line
-        )
+        raise text.error("no column 'volume', and no column 'rank' to look it up in a trace", line)
 
 
 def _row(text: Text, words: Mapping[str, str], line: int) -> dict[str, object]:
@@ -439,7 +436,7 @@ def _volumes(
     """Return the amount of each row's computation, from the trace."""
     if volumes is None:
         raise text.error(
-            "no column 'volume': name the trace whose compute actions were timed, too", 1
+            "no column 'volume': also give the trace whose compute actions were timed", 1
         )
     seen: dict[tuple[str, int], int] = {}
     found = []
@@ -456,8 +453,8 @@ def _volumes(
         seen[run, rank] = place
         if place > len(volumes[rank]):
             raise text.error(
-                f"the trace of rank {rank} has {len(volumes[rank])} compute actions, so there is "
-                f"no time to expect for number {place}; is this the trace that was timed?",
+                f"the trace of rank {rank} has {len(volumes[rank])} compute actions, but number "
+                f"{place} was timed; is this the timed trace?",
                 line,
             )
         found.append(volumes[rank][place - 1])

@@ -254,9 +254,9 @@ def read_results(path: str | os.PathLike[str]) -> list[DiskRun]:
         runs = []
     if not runs:
         raise InputError(
-            "has no results of fio or IOR; write them with: fio --output-format=json "
-            "--output=FILE ..., or ior -e -O summaryFormat=JSON -O summaryFile=FILE ..., or keep "
-            "what ior prints",
+            "contains no results of fio or IOR; write them with: fio --output-format=json "
+            "--output=FILE ..., or ior -e -O summaryFormat=JSON -O summaryFile=FILE ..., or save "
+            "the output of ior",
             file=path,
         )
     return runs
@@ -311,19 +311,19 @@ def calibrate_disk(files: Sequence[str | os.PathLike[str]]) -> DiskCalibration:
     """
     runs = [(os.fspath(file), run) for file in files for run in read_results(file)]
     remarks = [
-        f"{file}: the job {run.name!r} reads and writes at once; it is left out"
+        f"{file}: the job {run.name!r} reads and writes at the same time; it is left out"
         for file, run in runs
         if run.mixed and run.direction == "read"
     ]
     remarks += [
-        f"{file}: {run.name!r} {run.direction}s without direct I/O or an fsync, perhaps from or to "
-        "memory"
+        f"{file}: {run.name!r} {run.direction}s without direct I/O or an fsync, so possibly from "
+        "or to memory"
         for file, run in runs
         if run.cached and not run.mixed
     ]
     remarks += [
         f"{file}: {run.name!r} may have left {run.unsynced_fraction:.0%} of its calls in memory, "
-        "since fio calls fsync before the next write, and not after the last one; add --end_fsync=1"
+        "because fio calls fsync before the next write but not after the last; add --end_fsync=1"
         for file, run in runs
         if run.unsynced_fraction > _MAX_UNSYNCED_FRACTION and not run.cached
     ]

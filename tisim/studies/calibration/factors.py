@@ -56,11 +56,13 @@ class Route:
     def __post_init__(self) -> None:
         if self.latency <= 0:
             raise InputError(
-                "the nominal latency of the route is zero, and no factor can scale it; give its "
-                "links a latency"
+                "the nominal latency of the route is zero and cannot be scaled; give its links a "
+                "latency"
             )
         if self.bandwidth <= 0:
-            raise InputError("the nominal bandwidth of the route is zero; give its links one")
+            raise InputError(
+                "the nominal bandwidth of the route is zero; give its links a bandwidth"
+            )
 
 
 @dataclass(frozen=True)

@@ -55,9 +55,9 @@ class Scan:
             fewer = {n: other for n, other in self.arithmetic.items() if n < ranks}
             if fewer and rate < (1 - _NOTABLE) * max(fewer.values()):
                 return (
-                    f"{ranks} ranks computed less in registers than fewer of them: other programs "
-                    "run on this node, or it has fewer cores; do not use these numbers, but "
-                    "measure again on a quiet node"
+                    f"{ranks} ranks computed less in registers than fewer ranks: other programs "
+                    "run on this node, or it has fewer cores; discard these numbers and measure "
+                    "again on a quiet node"
                 )
         return None
 
@@ -91,7 +91,9 @@ def scan_host(command: Sequence[str], cores: int, *, compiler: str | None = None
     except subprocess.TimeoutExpired:
         raise ExecutionError(f"the scan did not end within {TIME_LIMIT:g} s") from None
     if ran.returncode != 0:
-        raise ExecutionError(f"{words[0]} ended with status {ran.returncode}; it says why above")
+        raise ExecutionError(
+            f"{words[0]} ended with status {ran.returncode}; see its messages above"
+        )
     return read_scan(ran.stdout)
 
 
@@ -102,7 +104,10 @@ def read_scan(text: str) -> Scan:
     """
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     if lines[:1] != [_HEADER] or len(lines) < 3:
-        raise InputError(f"nothing was measured: a scan begins with {_HEADER!r} and has rows below")
+        raise InputError(
+            f"nothing was measured: the output of a scan must begin with {_HEADER!r}, followed by "
+            "rows"
+        )
     found: dict[str, dict[int, float]] = {"triad": {}, "arithmetic": {}}
     for line in lines[1:]:
         what, ranks, amount, seconds = line.split(",")
@@ -149,8 +154,8 @@ class MemoryDemand:
     def text(self) -> str:
         """Return the findings in sentences."""
         rates = (
-            f"The program computes {self.alone:.5g} a second alone and {self.together:.5g} beside "
-            f"{self.ranks - 1} others: {self.slowdown:.3g} times as long."
+            f"The program computes {self.alone:.5g} per second alone and {self.together:.5g} next "
+            f"to {self.ranks - 1} others: {self.slowdown:.3g} times as long."
         )
         demand = self.bytes_per_unit
         if demand is None:
@@ -182,8 +187,8 @@ def demand_of(
     ranks = several["rank"].nunique()
     if first["rank"].nunique() != 1 or ranks < 2:
         raise InputError(
-            f"the program was to run with one rank alone, and with several together; the traces "
-            f"have {first['rank'].nunique()} and {ranks} that compute"
+            "the program must run with one rank alone and with several together; "
+            f"{first['rank'].nunique()} and {ranks} ranks compute in the traces"
         )
     single, many = (calibrate_cpu(timed).overall for timed in (first, several))
     return MemoryDemand(

@@ -106,21 +106,21 @@ class LibraryFacts:
     def text(self) -> str:
         """Return the findings in sentences."""
         if self.name is None:
-            first = "the measurements do not name it ('tisim benchmark' does)"
+            first = "not named in the measurements ('tisim benchmark' names it)"
         else:
             first = self.name
         if self.selector is None:
-            collectives = "Its collectives are not known: smpi/coll-selector is not set."
+            collectives = "Its collectives are unknown: smpi/coll-selector is not set."
         else:
             collectives = f"Its collectives: smpi/coll-selector is {self.selector}."
         if self.first is None:
-            order = "Whether its messages keep their order was not measured."
+            order = "The order of its messages was not measured."
         else:
             order = (
-                f"The first of some messages is there after {self.first:.0%} of the time of all: "
+                f"The first of several messages arrives after {self.first:.0%} of the time of all: "
                 f"network/ordering is {self.ordering}"
                 + (
-                    ", and starts, ends of barriers and sizes get a jitter."
+                    ", and starts, ends of barriers and sizes get jitter."
                     if self.ordering == "fifo"
                     else "."
                 )

@@ -106,7 +106,7 @@ def with_loopback(
     file.set_loopback(host, loopback.bandwidth, loopback.latency)
     if loopback.error > _LARGE_ERROR:
         measurements = measurements.with_remark(
-            f"messages inside a host are simulated {loopback.error:.0%} off in the median: the "
-            "overheads, which are those of messages between hosts, do not hold there"
+            f"simulated messages within a host have a median error of {loopback.error:.0%}: the "
+            "overheads are those of messages between hosts and do not apply there"
         )
     return measurements, loopback

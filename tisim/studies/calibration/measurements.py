@@ -165,8 +165,8 @@ class Measurements:
         if len(medians) < 2:
             sizes = "no size" if medians.empty else f"a single size, {medians.index[0]} bytes,"
             raise InputError(
-                f"{sizes} of {operation} was measured; a start-up time and a time for a byte need "
-                "two sizes at least, and good ones fifty, from 1 byte to the largest message",
+                f"{sizes} of {operation} was measured; a start-up time and a time per byte need at "
+                "least two sizes, and good ones fifty, from 1 byte to the largest message",
                 file=None if rows.empty else str(rows["file"].iloc[0]),
             )
         return Curve(
@@ -206,11 +206,11 @@ def read_measurements(files: Iterable[str | PathLike[str]]) -> Measurements:
             part = pd.DataFrame(samples).rename(columns={"nbytes": "bytes"})
             frames.append(part.assign(file=str(path)))
     if not frames:
-        raise InputError("no measurement in these files that calibration uses")
+        raise InputError("these files contain no measurement that calibration uses")
     if len(libraries) > 1:
         raise InputError(
             f"these files were measured with different MPI libraries: {'; '.join(libraries)}; "
-            "calibrate with those of one"
+            "calibrate with the files of one library"
         )
     frame = pd.concat(frames, ignore_index=True)
     frame = _without_zeros(frame, remarks)
@@ -250,7 +250,7 @@ def _without_zeros(frame: pd.DataFrame, remarks: list[str]) -> pd.DataFrame:
     if zeros.all():
         raise InputError("every measured time is zero: the clock is too coarse")
     if zeros.any():
-        remarks.append(f"{zeros.sum()} times of zero are not used: the clock is too coarse")
+        remarks.append(f"{zeros.sum()} zero times are ignored: the clock is too coarse")
     return frame[~zeros]
 
 
@@ -265,6 +265,6 @@ def _between_hosts(frame: pd.DataFrame, remarks: list[str]) -> tuple[pd.DataFram
     elif inside.any():
         remarks.append(
             f"intra-node measurements mixed in: {inside.sum()} of {len(frame)} times are between "
-            "processes of one host; their ping-pongs give the loopback"
+            "processes of the same host; their ping-pongs are used for the loopback"
         )
     return frame[~inside], frame[inside]

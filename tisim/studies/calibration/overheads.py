@@ -122,7 +122,7 @@ def find_thresholds(
     return Thresholds(
         largest + 1,
         largest + 1,
-        f"no call waits for the other side up to {largest} bytes, the largest size measured",
+        f"no call waits for the other side up to {largest} bytes, the largest measured size",
         largest + 1,
     )
 
@@ -360,6 +360,6 @@ def _remark(rows: pd.DataFrame, ratio: float) -> str:
     low, usual, high = rows["idle"].quantile([_TAILS[0], 0.5, _TAILS[1]]) * 1e3
     return (
         f"the time inside MPI_Recv depends on how long the rank was idle before ({low:.2g} to "
-        f"{high:.2g} ms), by a factor of up to {ratio:.2g}: the measured times are taken as after "
+        f"{high:.2g} ms), by a factor of up to {ratio:.2g}: the measured times are converted to "
         f"the usual {usual:.2g} ms"
     )

@@ -180,7 +180,7 @@ def _breakpoint_positions(
         if start in places and strict:
             raise InputError(
                 f"no {curve.operation} was measured between the breakpoints {places[start]} and "
-                f"{size} bytes; give one of them, or measure sizes between them"
+                f"{size} bytes; remove one of them, or measure sizes between them"
             )
         if 0 < start < len(curve.nbytes):
             places[start] = int(size)
@@ -373,7 +373,7 @@ def _best_line(part: Target, unbound: Target) -> tuple[float, float]:
         found = _solved(attempt)
         if found is not None:
             return found
-    raise AssertionError("a line that need not meet any point always exists")
+    raise AssertionError("a line without required points always exists")
 
 
 def _solved(part: Target) -> tuple[float, float] | None:

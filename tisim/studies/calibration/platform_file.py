@@ -53,7 +53,7 @@ class PlatformFile:
             raise InputError(f"not XML: {error.msg}", file=path, line=error.lineno) from None
         if tree.getroot().tag not in ("platform", "platform_description"):
             raise InputError(
-                f"a platform file begins with <platform>, this one with <{tree.getroot().tag}>",
+                f"a platform file must begin with <platform>, not with <{tree.getroot().tag}>",
                 file=path,
             )
         return cls(tree, Path(path))

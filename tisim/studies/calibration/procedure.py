@@ -99,10 +99,12 @@ def calibrate(
     if speed is not None and speed <= 0:
         raise InputError(f"the speed of a core must be above zero, not {speed:g}")
     if links < 1:
-        raise InputError(f"there is at least one link between the two hosts, not {links}")
+        raise InputError(f"--links must be at least 1, not {links}")
     if nodes == 1:
         if cores < 2:
-            raise InputError("one node exchanges messages between its cores; say how many: --cores")
+            raise InputError(
+                "on one node, messages are exchanged between cores; give their number with --cores"
+            )
         nodes, cores = cores, 1
     measurements = _checked(measurements, breakpoints or ())
     begin("overheads")
@@ -158,8 +160,8 @@ def _checked(measurements: Measurements, breakpoints: Sequence[int]) -> Measurem
     """Check that the measurements suffice; add a remark about breakpoints outside of them."""
     if not measurements.has("pingpong"):
         raise InputError(
-            "no ping-pong among the measurements, and only that shows what the network takes; add "
-            "one (osu_latency, IMB PingPong, a SKaMPI Pingpong_Send_Recv, 'tisim benchmark')"
+            "the measurements contain no ping-pong, which is needed for the time in the network; "
+            "add one (osu_latency, IMB PingPong, a SKaMPI Pingpong_Send_Recv, 'tisim benchmark')"
         )
     sizes = measurements.curve("pingpong").nbytes
     outside = [size for size in breakpoints if not sizes[0] <= size < sizes[-1]]
@@ -167,7 +169,7 @@ def _checked(measurements: Measurements, breakpoints: Sequence[int]) -> Measurem
         return measurements
     return measurements.with_remark(
         f"no ping-pong was measured on both sides of {', '.join(map(str, outside))} bytes: these "
-        f"breakpoints are not used (measured: {sizes[0]:.0f} to {sizes[-1]:.0f} bytes)"
+        f"breakpoints are ignored (measured: {sizes[0]:.0f} to {sizes[-1]:.0f} bytes)"
     )
 
 
@@ -199,7 +201,7 @@ def _describe_nominal(
     """Describe the nominal values that the user did not give."""
     values = [f"bandwidth {found[0] / 1e6:.4g} MB/s"] * (bandwidth is None)
     values += [f"latency {found[1] * 1e6:.4g} us of a link"] * (latency is None)
-    return f"nominal values from the measurements, as none were given: {', '.join(values)}"
+    return f"nominal values derived from the measurements, as none were given: {', '.join(values)}"
 
 
 def _measured_bandwidth(measurements: Measurements) -> float:
@@ -260,8 +262,8 @@ def _nominal(
             )
         if machine != (None, None, 1):
             raise InputError(
-                "the number of hosts, their speed and cores are those of the platform file; give "
-                "--nodes, --speed and --cores without --platform"
+                "the number of hosts, their speed and cores come from the platform file; use "
+                "--nodes, --speed and --cores only without --platform"
             )
         from tisim.platform import Platform
 
@@ -276,7 +278,7 @@ def _nominal(
     assert bandwidth is not None
     assert latency is not None
     if hosts is not None:
-        raise InputError("hosts are those of a platform file; give --platform too")
+        raise InputError("--hosts needs --platform")
     route = Route(links * latency, bandwidth)
     nodes, speed, cores = machine
     if switches is not None and not switches.is_uniform and nodes in (None, len(switches.hosts)):
@@ -289,8 +291,9 @@ def _nominal(
 def _describe_loss(switches: Switches) -> str:
     """Describe the loss of accuracy on a network whose hosts differ."""
     return (
-        f"the {len(switches.hosts)} hosts that measured are not alike, or not on one switch; the "
-        "platform does not say so (without --nodes and --platform, they are written as measured)"
+        f"the {len(switches.hosts)} measured hosts are not alike, or not on one switch; the "
+        "platform does not reflect this (without --nodes and --platform, they are written as "
+        "measured)"
     )
 
 
@@ -339,9 +342,9 @@ def _with_burst(
     if burst == 0 or file.set_burst(hosts, burst):
         return measurements, burst
     remark = (
-        f"single messages are faster than streams, as if links passed {burst:.0f} bytes at once; "
-        f"the platform has no <cluster> or <link> to say so between {hosts[0]} and {hosts[1]}, "
-        "and streams will be predicted as fast as single messages"
+        f"single messages are faster than streams, as if links passed bursts of {burst:.0f} bytes; "
+        f"the platform has no <cluster> or <link> between {hosts[0]} and {hosts[1]} to describe "
+        "this, so streams will be predicted as fast as single messages"
     )
     return measurements.with_remark(remark), 0.0
 
@@ -379,7 +382,7 @@ def _with_options(measurements: Measurements, file: PlatformFile) -> Measurement
         return measurements
     words = " ".join(f"--config {quote(f'{name}={value}')}" for name, value in options.items())
     return measurements.with_remark(
-        f"the platform's zones are in files that it includes: replay with {words}"
+        f"the platform's zones are in included files: replay with {words}"
     )
 
 

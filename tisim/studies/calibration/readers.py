@@ -76,7 +76,7 @@ class Text:
         """Return the error of an incomplete row."""
         row = self.lines[line - 1].strip()
         return self.error(
-            f"a cut or damaged line: expected {expected}, got {row!r}; remove the line or "
+            f"a truncated or damaged line: expected {expected}, got {row!r}; remove the line or "
             "measure again",
             line,
         )
@@ -85,7 +85,7 @@ class Text:
         """Parse a message size in bytes."""
         value = self._number(word, "a message size", line)
         if value < 0 or value != int(value):
-            raise self.error(f"a message size is a whole number of bytes, not {word!r}", line)
+            raise self.error(f"a message size must be a whole number of bytes, not {word!r}", line)
         return int(value)
 
     def quantity(self, word: str, what: str, line: int) -> float:
@@ -103,7 +103,7 @@ class Text:
         try:
             value = float(word)
         except ValueError:
-            raise self.error(f"{what} should stand here, not {word!r}", line) from None
+            raise self.error(f"{what} was expected here, not {word!r}", line) from None
         if not math.isfinite(value):
             raise self.error(f"{what} must be finite, not {word!r}", line)
         return value
@@ -114,12 +114,12 @@ def read_text(path: Path) -> Text:
     content = read_input(path, "the measurements")
     if b"\0" in content:
         raise InputError(
-            "a binary file, not measurements; unpack it if it is an archive", file=path
+            "a binary file instead of measurements; unpack it if it is an archive", file=path
         )
     lines = content.decode("utf-8-sig", errors="replace").splitlines()  # also of Windows
     text = Text(path, lines, content.endswith((b"\n", b"\r")))
     if not any(line.strip() for line in text.lines):
-        raise InputError("the file is empty: no measurement in it", file=path)
+        raise InputError("the file is empty", file=path)
     return text
 
 
@@ -180,7 +180,7 @@ def read_skampi(text: Text) -> tuple[list[Sample], list[str]]:
 
 
 def _unfinished(name: str) -> str:
-    return f'result "{name}" begins here and has no end: the file is cut; measure it again'
+    return f'result "{name}" begins here but has no end: the file is truncated; measure again'
 
 
 def _is_ping_pong(name: str) -> bool:
@@ -230,8 +230,8 @@ def read_osu(text: Text) -> tuple[list[Sample], list[str]]:
             continue  # blank, or output of a job script around the benchmark
         if title is None:
             raise text.error(
-                "rows without a title: keep the line '# OSU MPI ... Test' that says whether these "
-                "are latencies or bandwidths, of one or both directions",
+                "rows without a title: keep the line '# OSU MPI ... Test', which tells latencies "
+                "from bandwidths, and one direction from both",
                 number,
             )
         width = width or len(words)
@@ -239,7 +239,7 @@ def read_osu(text: Text) -> tuple[list[Sample], list[str]]:
             raise text.cut(number, f"a size and {max(width - 1, 1)} measured numbers")
         samples.extend(_osu_sample(text, title, pairs, words, number))
     if not samples:
-        raise text.error("no measurement below the title: the file is cut; measure it again")
+        raise text.error("no measurement below the title: the file is truncated; measure again")
     return samples, []
 
 
@@ -255,7 +255,7 @@ def _known(text: Text, title: str, line: int) -> str:
     if known is None:
         raise text.error(
             f"the benchmark {title!r} is not one of osu_latency, osu_bw, osu_bibw, osu_mbw_mr; "
-            "leave this file out",
+            "omit this file",
             line,
         )
     return known
@@ -307,13 +307,13 @@ def read_imb(text: Text) -> tuple[list[Sample], list[str]]:
             samples.append(_imb_sample(text, section, columns, words, number))
         elif row and row[0].isdigit() and not section:
             raise text.error(
-                "rows without the line '# Benchmarking NAME' above them: keep it, it says what "
-                "was measured",
+                "rows without the line '# Benchmarking NAME' above them: keep it, it names the "
+                "measurement",
                 number,
             )
     if not samples:
-        only = f", only of {', '.join(others)}" if others else ": it is cut; measure it again"
-        raise text.error(f"no row of PingPong, PingPing or Sendrecv in this file{only}")
+        only = f", only of {', '.join(others)}" if others else ": it is truncated; measure again"
+        raise text.error(f"this file has no row of PingPong, PingPing or Sendrecv{only}")
     return samples, [f"{text.path}: {name} of IMB is not used" for name in others]
 
 
@@ -382,7 +382,8 @@ def read_own(text: Text) -> tuple[list[Sample], list[str]]:
     if missing or unknown:
         wrong = f"no column {missing[0]!r}" if missing else f"unknown column {unknown[0]!r}"
         raise text.error(
-            f"{wrong}; the header has {','.join(_REQUIRED)} and may have {','.join(_OPTIONAL)}",
+            f"{wrong}; the header must contain {','.join(_REQUIRED)} and may contain "
+            f"{','.join(_OPTIONAL)}",
             header,
         )
     samples: list[Sample] = []
@@ -398,7 +399,7 @@ def read_own(text: Text) -> tuple[list[Sample], list[str]]:
             raise text.cut(number, ",".join(columns))
         ends.add(words[-1])
     if not samples:
-        raise text.error("a header and no measurement below it: measure again", header)
+        raise text.error("a header without measurements: measure again", header)
     return samples, []
 
 
@@ -413,19 +414,19 @@ def _own_sample(text: Text, row: dict[str, str], line: int) -> Sample:
     operation = row["operation"]
     if operation not in OPERATIONS:
         raise text.error(
-            f"unknown operation {operation!r}; it is one of {', '.join(OPERATIONS)}", line
+            f"unknown operation {operation!r}; known are {', '.join(OPERATIONS)}", line
         )
     pairs = text.size(row.get("pairs", "1"), line)
     directions = text.size(row.get("directions", "1"), line)
     if pairs < 1 or directions not in (1, 2):
-        raise text.error("pairs is at least 1, directions 1 or 2", line)
+        raise text.error("pairs must be at least 1, directions 1 or 2", line)
     seconds = text.quantity(row["seconds"], "a time", line)
     pattern = row.get("pattern", "pairs") if operation == "transfer" else "pairs"
     if pattern not in _PATTERNS:
-        raise text.error(f"unknown pattern {pattern!r}; it is one of {', '.join(_PATTERNS)}", line)
+        raise text.error(f"unknown pattern {pattern!r}; known are {', '.join(_PATTERNS)}", line)
     messages = text.size(row.get("messages", "1"), line)
     if messages < 1:
-        raise text.error("messages is at least 1", line)
+        raise text.error("messages must be at least 1", line)
     same_host = row["host"] == row["peer"] if "host" in row and "peer" in row else None
     return Sample(
         operation,
@@ -526,7 +527,6 @@ def read_file(path: Path) -> tuple[list[Sample], list[str], str | None]:
             return *read(text), library_of(text)
     known = "; ".join(name for name, *_ in READERS)
     raise text.error(
-        f"not a measurement file that is known (it begins with {_first(text).strip()[:60]!r}); "
-        f"known are: "
-        f"{known}. 'tisim benchmark --print' shows how to measure."
+        f"unknown format of measurements (the file begins with {_first(text).strip()[:60]!r}); "
+        f"known are: {known}. 'tisim benchmark --print' shows how to measure."
     )

@@ -220,7 +220,7 @@ def measure_regions(
         for number, run in enumerate(runs):
             if run.trace.ranks != ranks:
                 raise InputError(
-                    f"has {run.trace.ranks} ranks, {trace.trace.name} has {ranks}",
+                    f"has {run.trace.ranks} ranks, but {trace.trace.name} has {ranks}",
                     file=run.trace.name,
                 )
             run.check_caches(cold=number >= len(timed))
@@ -335,8 +335,8 @@ class _Text:
         rate = None if volumes is None else volumes.per_second
         if timed and rate is None:
             raise InputError(
-                "its volumes are not times; record the program, compiled as its users compile it, "
-                "with --counter time",
+                "its volumes are not times; record the program, compiled as for production, with "
+                "--counter time",
                 file=str(name),
             )
         if not timed and rate is not None:
@@ -357,10 +357,10 @@ class _Text:
         if self._is_cold == cold:
             return
         raise InputError(
-            "its times are not from cold caches; record it with --counter cold"
+            "its times were not measured with cold caches; record it with --counter cold"
             if cold
-            else "its times are from cold caches; --times needs those of --counter time, and "
-            "--cold takes this one",
+            else "its times were measured with cold caches; --times needs a trace with --counter "
+            "time, use this one for --cold",
             file=self.trace.name,
         )
 
@@ -390,7 +390,7 @@ class _Text:
                 if words[1] == _COMPUTE:
                     if len(words) > 3:
                         raise InputError(
-                            "a computation of several threads has no rate of its own",
+                            "a computation of several threads has no rate",
                             file=self.trace.name,
                             line=number,
                         )
@@ -438,8 +438,9 @@ class _Text:
             )
             raise InputError(
                 f"call {different + 1} of rank {rank} is {here}, and {there} in the counted trace: "
-                "both must be of one program, with one input and on as many ranks; where it takes "
-                "messages as they come, compile both with -g and record both with --call-sites",
+                "both must be of the same program, input and number of ranks; if the program "
+                "receives messages in any order, compile both with -g and record both with "
+                "--call-sites",
                 file=self.trace.name,
             )
         missed: dict[Region, float] = {}

@@ -28,10 +28,10 @@ _TITLES = {
     "pingpong": "Transfer: the ping-pong, one way, without the overheads",
     "send": "Time inside MPI_Send (smpi/os)",
     "isend": "Time inside MPI_Isend (smpi/ois)",
-    "recv": "Time inside MPI_Recv of a message that had time to arrive (smpi/or)",
+    "recv": "Time inside MPI_Recv of an already arrived message (smpi/or)",
 }
 _PATTERNS = {
-    "both ways": "both ways between one pair, each direction",
+    "both ways": "both directions of one pair, each",
     "pairs": "disjoint pairs, each",
     "shift": "shift, each direction of a host",
     "incast": "incast, into one host",
@@ -104,8 +104,8 @@ def _without_limiter(calibration: Calibration) -> str:
         return "."
     best = max(pattern.best for pattern in contention.both_ways)
     return (
-        f", the fastest repetition {best:.0%}:\nthe hosts are no bottleneck, and no limiter_link "
-        "is written."
+        f", the fastest repetition {best:.0%}:\n"
+        "the hosts are not a bottleneck, and no limiter_link is written."
     )
 
 
@@ -263,7 +263,7 @@ def check_plot(path: str | PathLike[str]) -> None:
     suffix, known = Path(path).suffix, sorted(FigureCanvasBase.get_supported_filetypes())
     if suffix.removeprefix(".").lower() not in known:
         raise InputError(
-            f"no picture format of the name {suffix!r}; use one of {', '.join(known)}", file=path
+            f"unknown picture format {suffix!r}; use one of {', '.join(known)}", file=path
         )
 
 

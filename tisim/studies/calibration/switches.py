@@ -91,13 +91,15 @@ class Switches:
             if cable != 1.0
         ]
         if different:
-            lines.append(f"Cables that differ, relative to the usual one: {', '.join(different)}.")
+            lines.append(
+                f"Cables that differ, relative to the typical one: {', '.join(different)}."
+            )
         for number, trunk in enumerate(self.trunks):
             members = [
                 host for host, own in zip(self.hosts, self.switch, strict=True) if own == number
             ]
             width = (
-                "was never filled"
+                "was never saturated"
                 if trunk.bandwidth is None
                 else f"carries {trunk.bandwidth:.3g} times a cable"
             )

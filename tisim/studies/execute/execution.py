@@ -228,16 +228,16 @@ def _check_options(
     repeat: int, warm_up: int, compute: str, speed: float, time_limit: float | None
 ) -> None:
     if repeat < 1:
-        raise InputError(f"a trace is executed at least once, not {repeat} times")
+        raise InputError(f"--repeat must be at least 1, not {repeat}")
     if warm_up < 0:
-        raise InputError(f"the number of warm-ups cannot be negative, {warm_up} is")
+        raise InputError(f"--warm-up must not be negative, not {warm_up}")
     if compute not in COMPUTE_MODES:
         modes = ", ".join(COMPUTE_MODES)
-        raise InputError(f"there is no way '{compute}' to compute; there are {modes}")
+        raise InputError(f"compute must be one of {modes}, not '{compute}'")
     if not 0 < speed < float("inf"):
-        raise InputError(f"the speed must be positive, {speed!r} is not")
+        raise InputError(f"the speed must be positive, not {speed!r}")
     if time_limit is not None and not time_limit > 0:
-        raise InputError(f"the time limit must be positive, {time_limit!r} is not")
+        raise InputError(f"the time limit must be positive, not {time_limit!r}")
 
 
 @contextlib.contextmanager
@@ -247,8 +247,8 @@ def _directory(directory: Path) -> Iterator[Path]:
         made = tempfile.mkdtemp(prefix=".tisim-execute-", dir=directory.absolute())
     except OSError as error:
         raise InputError(
-            f"nothing can be put there: {error.strerror}; --directory names a directory for "
-            "scripts and results that all hosts share, --scratch one for files",
+            f"cannot be written: {error.strerror}; use --directory for scripts and results (shared "
+            "by all hosts), --scratch for files",
             file=directory,
         ) from None
     try:
@@ -330,14 +330,14 @@ def _hangs(
     more = f"; and {len(states) - _MAX_NAMED} more" if len(states) > _MAX_NAMED else ""
     ended = len(report.repetitions)
     return (
-        f"{trace.name}: nothing has ended within {limit:g} s, after {ended} repetitions: "
-        f"{where or 'no rank has begun'}{more}; 'tisim check' finds deadlocks, and --time-limit "
-        "gives more time"
+        f"{trace.name}: nothing ended within {limit:g} s, after {ended} repetitions: "
+        f"{where or 'no rank has started'}{more}; 'tisim check' finds deadlocks; --time-limit "
+        "raises the limit"
     )
 
 
 def _ended_early(launcher: str, status: int, report: Report) -> str:
     how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
     if not report.values:
-        return f"{launcher} {how} before all ranks had started; it says why above"
+        return f"{launcher} {how} before all ranks had started; see its messages above"
     return f"{launcher} {how} after {len(report.repetitions)} repetitions"

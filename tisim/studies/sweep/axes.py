@@ -92,7 +92,7 @@ class Axis:
         key = canonical(name)
         if key is not None:
             return cls(name, "config", key)
-        raise InputError(f"there is nothing to vary by the name {name!r}{_similar(name)}")
+        raise InputError(f"nothing to vary is called {name!r}{_similar(name)}")
 
     def choices(self, values: object) -> tuple[Choice, ...] | Range:
         """Return the values of this axis, from the user's input.
@@ -132,7 +132,7 @@ class Axis:
             return Choice(str(plain), plain)
         if self.kind in INPUTS:
             return Choice(_label(plain), plain)
-        raise InputError(f"{self.name} cannot be {plain!r}; it is a number or a text")
+        raise InputError(f"{self.name} cannot be {plain!r}; it must be a number or a text")
 
     def _range(self, form: str, ends: object) -> Range:
         problem = f"{self.name}: {form} needs two numbers, the lower one first, not {ends!r}"
@@ -149,7 +149,7 @@ class Axis:
         if low >= high or (form == "log_uniform" and low <= 0):
             raise InputError(problem + (" (both above zero)" if form == "log_uniform" else ""))
         if self.kind in ("cores", "sharing", *INPUTS):
-            raise InputError(f"{self.name} is nothing to draw from a range; list its values")
+            raise InputError(f"{self.name} cannot be drawn from a range; list its values")
         return Range(float(low), float(high), form == "log_uniform", unit)
 
     def _scaled_ends(self, low: object, high: object) -> tuple[float, float, str]:
@@ -160,7 +160,7 @@ class Axis:
         if factors[0] is not None and factors[1] is not None:
             return factors[0], factors[1], "x"
         if factors != [None, None]:
-            raise InputError(f"{self.name}: both ends of a range are factors, or both are values")
+            raise InputError(f"{self.name}: both ends of a range must be factors, or both values")
         return parse(texts[0], self.kind), parse(texts[1], self.kind), unit
 
 
@@ -199,7 +199,7 @@ def _similar(name: str) -> str:
     if close:
         return f"; did you mean {' or '.join(close)}?"
     return (
-        f"; axes are {', '.join(INPUTS)}, {COMPUTE_NOISE}, {', '.join(QUANTITIES)} (of some hosts "
+        f"; axes are {', '.join(INPUTS)}, {COMPUTE_NOISE}, {', '.join(QUANTITIES)} (for some hosts "
         "or links: bandwidth[PATTERN]) and any option, such as smpi/coll-selector"
     )
 
@@ -224,19 +224,19 @@ def parse_points(
     not exist, has no values or is given twice, or if a range is to be combined without a sample.
     """
     if sample is not None and sample < 1:
-        raise InputError(f"a sample has at least 1 scenario, not {sample}")
+        raise InputError(f"sample must be at least 1, not {sample}")
     if vary is None or isinstance(vary, Mapping):
         space = _by_axis(vary or {}, Axis.choices)
         if sample is not None:
             return list(space), random_sample(space, sample, seed)
         return list(space), full_grid(space)
     if isinstance(vary, str) or not all(isinstance(point, Mapping) for point in vary):
-        raise InputError("vary is a mapping (values by axis) or a list of mappings (points)")
+        raise InputError("vary must be a mapping (values by axis) or a list of mappings (points)")
     points = [_by_axis(mapping, Axis.choice) for mapping in vary]
     if not points:
         raise InputError("the list of points is empty; give at least one")
     if sample is not None:
-        raise InputError("a sample is drawn from values by axis, not from a list of points")
+        raise InputError("sample needs values by axis, not a list of points")
     return list(dict.fromkeys(axis for point in points for axis in point)), points
 
 
@@ -246,8 +246,8 @@ def full_grid(space: Space) -> list[Point]:
     for axis, values in space.items():
         if isinstance(values, Range):
             raise InputError(
-                f"{axis.name} has a range of values: say how many scenarios to draw (sample=100), "
-                "or list values"
+                f"{axis.name} has a range of values: give the number of scenarios to draw "
+                "(sample=100), or list values"
             )
         listed.append(values)
     return [dict(zip(space, values, strict=True)) for values in itertools.product(*listed)]
@@ -293,6 +293,6 @@ def _by_axis(values: Mapping[str, object], read: Callable[[Axis, object], _T]) -
         axis = Axis.parse(name)
         for other in found:
             if other == axis:
-                raise InputError(f"{name!r} and {other.name!r} are the same thing to vary")
+                raise InputError(f"{name!r} and {other.name!r} are the same axis")
         found[axis] = read(axis, value)
     return found

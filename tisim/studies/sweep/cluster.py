@@ -62,7 +62,7 @@ def run_on_cluster(
     try:
         client = Client(f"tcp://{address}", timeout=_SECONDS_TO_CONNECT)
     except (OSError, ValueError) as error:
-        raise TisimError(f"no Dask scheduler answers at {address}: {error}") from None
+        raise TisimError(f"no Dask scheduler responds at {address}: {error}") from None
     with client:
         yield from _run(inputs, tasks, client)
 
@@ -89,7 +89,7 @@ def _run(inputs: Inputs, tasks: Sequence[Task], client: Client) -> Iterator[tupl
             except KilledWorker as error:
                 outcome = {"error": f"WorkerDied: {error}", "wall_time": None}
             except (CancelledError, OSError) as error:
-                raise TisimError(f"the connection to the Dask cluster is lost: {error}") from None
+                raise TisimError(f"the connection to the Dask cluster was lost: {error}") from None
             yield futures.pop(future), outcome
     finally:
         client.cancel(list(futures))

@@ -193,9 +193,9 @@ def make_plan(request: Request) -> Plan:
     Raises `InputError` if the axes are invalid, or an input shared by all scenarios cannot be used.
     """
     if request.seed < 0:
-        raise InputError(f"a seed is a whole number from 0 on, not {request.seed}")
+        raise InputError(f"a seed must be a non-negative whole number, not {request.seed}")
     if request.replicates < 1:
-        raise InputError(f"there is at least 1 replicate, not {request.replicates}")
+        raise InputError(f"replicates must be at least 1, not {request.replicates}")
     axes, points = parse_points(request.vary, request.sample, request.seed)
     base = _base_point(request, points)
     planner = _Planner(request)
@@ -226,7 +226,7 @@ def _base_point(request: Request, points: Sequence[Point]) -> Point:
         elif axis in points[0]:
             base[axis] = points[0][axis]
         else:
-            raise InputError(f"a sweep needs a {axis.name}: give one, or some to vary over")
+            raise InputError(f"a sweep needs a {axis.name}: give one, or several to vary over")
     if request.deployment is not None and request.hosts is not None:
         raise InputError("give a deployment or hosts, not both")
     base[_MAPPING] = Choice("given", _GIVEN_MAPPING)
@@ -363,7 +363,7 @@ def _absolute(files: object) -> str | list[str]:
 
 def _path(given: object) -> Path:
     if not isinstance(given, str | os.PathLike):
-        raise InputError(f"expected the name of a file, not {given!r}")
+        raise InputError(f"expected a file name, not {given!r}")
     return Path(given)
 
 

@@ -21,7 +21,7 @@ class Prices:
         for axis, values in prices.items():
             if not isinstance(values, Mapping) or not values:
                 raise InputError(
-                    f"the prices of {axis} are a price for each value, such as "
+                    f"the prices of {axis} must be a price for each value, such as "
                     f'{{"x1" = 100, "x2" = 180}}, not {values!r}'
                 )
             self._prices[axis] = {
@@ -33,8 +33,7 @@ class Prices:
         for axis in self._prices:
             if axis not in axes:
                 raise InputError(
-                    f"{axis} has prices, and nothing varies by that name; what varies: "
-                    f"{', '.join(axes)}"
+                    f"{axis} has prices but does not vary; what varies: {', '.join(axes)}"
                 )
 
     def cost(self, parameters: Mapping[str, object]) -> float:
@@ -88,5 +87,7 @@ def _key(value: object) -> str:
 def _price(axis: str, value: object, price: object) -> float:
     is_number = isinstance(price, int | float) and not isinstance(price, bool)
     if not is_number or not math.isfinite(float(str(price))) or float(str(price)) < 0:
-        raise InputError(f"the price of {axis} = {value} is a number from 0 on, not {price!r}")
+        raise InputError(
+            f"the price of {axis} = {value} must be a non-negative number, not {price!r}"
+        )
     return float(str(price))

@@ -278,7 +278,7 @@ class _Page:
             )
         failures = int(self._frame["error"].notna().sum())
         if failures:
-            sentences.append(f"{failures} scenarios failed; the table says why.")
+            sentences.append(f"{failures} scenarios failed; see the table for the reasons.")
         if self._trust:
             sentences.append(f"How far to trust the times: {self._trust}.")
         sentences += [text for text in self._frame["warnings"].dropna().unique() if text]
@@ -290,12 +290,12 @@ class _Page:
         failures = self._frame[self._frame["error"].notna()]
         if len(failures):
             first = failures.iloc[0]
-            advice.append(f"Correct what fails first: {first['scenario']}: {first['error']}.")
+            advice.append(f"Fix the failures first: {first['scenario']}: {first['error']}.")
         for effect in found:
             if effect.low_value in self._open_ends(effect):
                 advice.append(
-                    f"Try values of {effect.axis} beyond {effect.low_value}: the time still falls "
-                    "there."
+                    f"Try values of {effect.axis} beyond {effect.low_value}: the time still "
+                    "decreases there."
                 )
         small = [effect.axis for effect in found if effect.high - effect.low < _SMALL]
         if small and len(small) < len(found):
@@ -312,7 +312,7 @@ class _Page:
             )
         if self._prices is None:
             advice.append(
-                "Say what the values cost ([prices] in the study): the page then shows which "
+                "Add the costs of the values ([prices] in the study): the page then shows which "
                 "scenarios are worth their price."
             )
         return advice
@@ -345,7 +345,7 @@ class _Page:
         if any(effect.fitted for effect in found):
             names = ", ".join(effect.axis for effect in found if effect.fitted)
             caption += (
-                f" Of {names}, which were drawn at random, it is from a linear fit of the "
+                f" Of {names}, which were drawn at random, it comes from a linear fit of the "
                 "logarithm of the time."
             )
         return figures([figure(chart, caption)])
@@ -388,7 +388,7 @@ class _Page:
         )
         caption = f"Simulated time over {axis}"
         if any(low != high for curve in drawn for _, _, low, high in curve.points):
-            caption += ": mean of the replicates; vertical lines from the least to the greatest"
+            caption += ": mean of the replicates; vertical lines from minimum to maximum"
         if scattered and len(self._varied) > 1:
             caption += ", in all scenarios"
         elif len(drawn) > 8:
@@ -435,8 +435,8 @@ class _Page:
             show_y=format_time,
         )
         caption = (
-            f"{len(best)} of {len(offers)} scenarios, the large points, are beaten by no other in "
-            "both cost and time."
+            f"{len(best)} of {len(offers)} scenarios, the large points, are Pareto-optimal: no "
+            "other is better in both cost and time."
         )
         rows = [
             (

@@ -190,7 +190,7 @@ def _imported(modules: Sequence[str], registry: Registry | None) -> tuple[str, .
         except ModuleNotFoundError as error:
             if error.name != name.partition(".")[0] and error.name != name:
                 raise
-            raise InputError(f"there is no module {name!r} to import") from None
+            raise InputError(f"no module {name!r} to import") from None
     registered = (default_registry if registry is None else registry).modules()
     names = (name for name in (*modules, *registered) if name != "__main__")
     return tuple(dict.fromkeys(names))
@@ -203,8 +203,7 @@ def _begin(store: Store, table: Table, *, resume: bool) -> None:
         useless = table.take(rows) if resume else 0
     except ValueError as error:
         raise InputError(
-            f"has a value that no sweep has written ({error}); remove the file, or start with "
-            "another one",
+            f"contains a value that no sweep wrote ({error}); remove the file, or use another one",
             file=store.path,
         ) from None
     if useless:

@@ -39,14 +39,12 @@ def open_store(path: str | os.PathLike[str]) -> Store:
     if suffix == ".csv":
         return CsvStore(target)
     if suffix != ".parquet":
-        raise InputError(
-            "the rows of a sweep go to a .csv or a .parquet file; name one of these", file=path
-        )
+        raise InputError("the output of a sweep must be a .csv or .parquet file", file=path)
     try:
         import pyarrow  # noqa: F401
     except ImportError:
         raise InputError(
-            "Parquet needs one more package: pip install 'tisim[parquet]', or name a .csv file",
+            "Parquet needs one more package: pip install 'tisim[parquet]', or use a .csv file",
             file=path,
         ) from None
     return ParquetStore(target)
@@ -75,13 +73,13 @@ class Store(ABC):
             columns, rows = self._read()
         except (OSError, ValueError, csv.Error) as error:
             raise InputError(
-                f"is there already and cannot be read ({error}); name another file, or remove it",
+                f"already exists and cannot be read ({error}); use another file, or remove it",
                 file=self._path,
             ) from None
         lacking = [name for name in ("key", "baseline", "baseline_time") if name not in columns]
         if lacking:
             raise InputError(
-                f"is there already and not from a sweep (it has no column {lacking[0]!r}); name "
+                f"already exists and is not from a sweep (it has no column {lacking[0]!r}); use "
                 "another file, or remove it",
                 file=self._path,
             )

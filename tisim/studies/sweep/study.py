@@ -142,11 +142,11 @@ class _Study:
     def _check_key(self, key: str, value: object) -> None:
         if key not in _KEYS:
             close = similar(key, _KEYS)
-            hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(_KEYS)}"
-            raise self._error(f"a study has no {key!r}; {hint}", "", key)
+            hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(_KEYS)}"
+            raise self._error(f"unknown key {key!r} in a study; {hint}", "", key)
         forms = _KEYS[key]
         if not any(_CHECKS[form](value) for form in forms):
-            raise self._error(f"{key} is {' or '.join(forms)}, not {value!r}", "", key)
+            raise self._error(f"{key} must be {' or '.join(forms)}, not {value!r}", "", key)
 
     def _axis(self, name: str, values: object) -> object:
         """Return the values of an axis, with files labelled as in the study."""

@@ -62,9 +62,9 @@ def with_noise(
     the pattern.
     """
     if isinstance(variation, bool) or not isinstance(variation, int | float):
-        raise InputError(f"{quantity}_noise is a coefficient of variation, not {variation!r}")
+        raise InputError(f"{quantity}_noise must be a coefficient of variation, not {variation!r}")
     if not 0 <= variation < float("inf"):
-        raise InputError(f"{quantity}_noise must not be negative, {variation!r} is")
+        raise InputError(f"{quantity}_noise must not be negative, not {variation!r}")
     numbers = platform.resources
     chosen = matching(platform.topology, quantity, pattern)
     if quantity == "speed":

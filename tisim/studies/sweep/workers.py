@@ -182,14 +182,14 @@ def check_workers(workers: Workers, registry: Registry | None) -> None:
         return
     if isinstance(workers, int):
         if workers < 1:
-            raise InputError(f"there is at least 1 worker, not {workers}")
+            raise InputError(f"workers must be at least 1, not {workers}")
         problem = _in_process_reason(registry) if workers > 1 else None
         if problem is not None:
             raise InputError(problem)
         return
     if isinstance(workers, str) and not workers.startswith("dask://"):
         raise InputError(
-            f"workers is a number, or dask://host:port of a Dask scheduler, not {workers!r}"
+            f"workers must be a number, or dask://host:port of a Dask scheduler, not {workers!r}"
         )
     if importlib.util.find_spec("distributed") is None:
         raise InputError(
@@ -215,8 +215,8 @@ def _in_process_reason(registry: Registry | None) -> str | None:
     """Return why other processes cannot have the functions of a registry; None if they can."""
     if "__main__" in (default_registry if registry is None else registry).modules():
         return (
-            "worker processes cannot see the actions and algorithms that are defined in a "
-            "script or notebook: put them into a module and import it, or use workers=1"
+            "worker processes cannot access actions and algorithms defined in a script or "
+            "notebook: put them into a module and import it, or use workers=1"
         )
     if registry is None:  # importing their modules fills their default registry
         return None

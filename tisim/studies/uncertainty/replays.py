@@ -51,7 +51,7 @@ class Interval:
     times: tuple[float, ...]  # simulated times, in seconds
     seed: int  # of the choice among the sets
     cases: int = 0  # number of validated programs whose errors are included
-    varied: str = "sets of parameters"  # what varies between replays; empty: nothing
+    varied: str = "parameter sets"  # what varies between replays; empty: nothing
     elsewhere: int = 0  # number of these programs that were validated on other platforms
 
     @classmethod
@@ -62,7 +62,7 @@ class Interval:
         programs: Sequence[Validated] = (),
         shares: Shares | None = None,
         *,
-        varied: str = "sets of parameters",
+        varied: str = "parameter sets",
         elsewhere: int = 0,
     ) -> Interval:
         """Return the interval of some times, including the errors of validated programs.
@@ -99,7 +99,7 @@ class Interval:
         return (self.high - self.low + 2 / (1 - LEVEL) * missed) / seconds
 
     def text(self) -> str:
-        """Return the interval in words, such as ``3.7 s to 4.1 s with 20 sets of parameters``."""
+        """Return the interval in words, such as ``3.7 s to 4.1 s with 20 parameter sets``."""
         varied = [f"{len(self.times)} {self.varied}"] * bool(self.varied)
         own = self.cases - self.elsewhere
         counts = [f"{own} programs validated on it"] * bool(own)
@@ -175,7 +175,7 @@ def replay_with_sets(
     from tisim.traces import Trace
 
     if count < 2:
-        raise InputError(f"an interval needs 2 replays or more, not {count}")
+        raise InputError(f"an interval needs at least 2 replays, not {count}")
     opened = trace if isinstance(trace, Trace) else Trace.open(trace)
     made = opened.extrapolated
     fitted = made is not None and bool(made.volumes)
@@ -212,8 +212,8 @@ def replay_with_sets(
     )
     failed = frame["error"].dropna()
     if len(failed):
-        raise TisimError(f"a replay with another set of parameters failed: {failed.iloc[0]}")
-    words = ["sets of parameters"] * (sets is not None)
+        raise TisimError(f"a replay with another parameter set failed: {failed.iloc[0]}")
+    words = ["parameter sets"] * (sets is not None)
     words += ["draws of volumes"] * (fitted or volumes > 0.0)
     words += ["draws of the hosts' speed"] * (speeds > 0.0)
     times = tuple(float(t) for t in frame["simulated_time"])
@@ -278,11 +278,11 @@ class ParameterSets:
         path = cls.path_beside(platform)
         if not path.exists():
             raise InputError(
-                f"there are no sets of parameters beside the platform {os.fspath(platform)}: "
-                "'tisim calibrate measured.csv -o calibrated.xml' writes a platform with such "
-                "sets, and 'tisim platform new KIND --calibrated calibrated.xml' others with them"
+                f"no parameter sets next to the platform {os.fspath(platform)}: 'tisim calibrate "
+                "measured.csv -o calibrated.xml' writes a platform with such sets, and 'tisim "
+                "platform new KIND --calibrated calibrated.xml' other platforms with them"
             )
-        found = parse_json(read_text(path, "these sets of parameters"), path)
+        found = parse_json(read_text(path, "these parameter sets"), path)
         content: Mapping[str, object] = found if isinstance(found, dict) else {}
         sets = content.get("sets")
         seed = content.get("seed", 0)
@@ -298,7 +298,7 @@ class ParameterSets:
             or not isinstance(seed, int)
         ):
             raise InputError(
-                "this is not a file of parameter sets; calibrate again to write one", file=path
+                "not a file of parameter sets; calibrate again to write one", file=path
             )
         other = other_platform(Path(platform), content)
         if other is not None:

@@ -162,9 +162,9 @@ class Coverage:
     def text(self) -> str:
         """Return the coverage in a sentence."""
         return (
-            f"90 % intervals hold {self.with_errors} of {self.cases} real medians "
+            f"90 % intervals contain {self.with_errors} of {self.cases} real medians "
             f"({self.with_errors / self.cases:.0%}) with the errors of other programs, and "
-            f"{self.parameters_alone} with the sets of parameters alone; their median width is "
+            f"{self.parameters_alone} with the parameter sets alone; their median width is "
             f"{self.width:.0%} of the prediction, their mean score {self.score:.2g}"
         )
 

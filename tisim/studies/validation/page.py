@@ -103,14 +103,14 @@ def page(title: str, validation: Validation, notes: Sequence[str] = ()) -> str:
                 "Cases",
                 listed_text(
                     [
-                        "Cases with an error in parentheses do not count: their real times spread "
-                        "too much. An error lies between its two bounds, given how the real times "
-                        "spread."
+                        "Cases with an error in parentheses are not counted: their real times "
+                        "spread too much. The two bounds of an error follow from the spread of the "
+                        "real times."
                     ]
                 )
                 + _table(CASE_COLUMNS, case_rows(validation.results), texts=2),
             ),
-            ("What differs", listed_text(differences or ["No error is large."])),
+            ("What differs", listed_text(differences or ["No large errors."])),
         ],
     )
 
@@ -130,11 +130,11 @@ def _picture(results: Sequence[CaseResult]) -> str:
                 point
             )
     if not drawn:
-        return listed_text(["There is no case."])
+        return listed_text(["No cases."])
     chart = curves(
         [Curve(group, points, joined=False) for group, points in drawn.items()],
         x_label="real time, s",
         y_label="predicted over real",
         show_y=lambda ratio: f"{ratio:.3g}",
     )
-    return figure(chart, "Each case; vertical lines show what the error may be.")
+    return figure(chart, "Each case; vertical lines show the range of the error.")

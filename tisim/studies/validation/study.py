@@ -67,12 +67,12 @@ class RealRun:
         run = RunFile(path)
         if not run.info["measured"]:
             raise InputError(
-                "is the run file of a prediction; 'tisim execute', 'record' and 'import' write "
-                "those of real runs",
+                "is the run file of a prediction; 'tisim execute', 'record' and 'import' write run "
+                "files of real runs",
                 file=path,
             )
         if ranks is not None and run.ranks != ranks:
-            raise InputError(f"has {run.ranks} ranks, the trace {ranks}", file=path)
+            raise InputError(f"has {run.ranks} ranks, but the trace has {ranks}", file=path)
         ends = np.zeros(run.ranks)
         kinds = np.zeros(len(run.info["kinds"]))
         for block in range(run.actions.blocks):
@@ -152,7 +152,7 @@ class _StudyReader:
         defaults = self._table("defaults")
         tables = self._content.get("case", [])
         if not isinstance(tables, list) or not tables:
-            self._fail("has no case; a case begins with [[case]]")
+            self._fail("contains no case; a case begins with [[case]]")
         cases = [self._case({**defaults, **table}, real) for table in tables]
         names = [case.name for case in cases]
         for name in names:
@@ -160,7 +160,7 @@ class _StudyReader:
                 self._fail(f"has two cases called '{name}'")
         for name in real:
             if name not in names:
-                self._fail(f"real_times has times of '{name}', which is not a case")
+                self._fail(f"real_times contains times of '{name}', which is not a case")
         return Study(
             tuple(cases),
             self._thresholds({case.group for case in cases}),
@@ -190,7 +190,7 @@ class _StudyReader:
             values.update(self._real_runs(name, values["real"]))
         case = dataclasses.replace(Case(name, Path(), Path()), **values)  # type: ignore[arg-type]
         if not all(isinstance(time, int | float) and time > 0 for time in case.real):
-            self._fail(f"the case '{name}': real times are positive numbers of seconds")
+            self._fail(f"the case '{name}': real times must be positive numbers of seconds")
         if case.seeds < 1:
             self._fail(f"the case '{name}': seeds must be at least 1")
         if case.uncertainty < 0 or case.uncertainty == 1:
@@ -201,12 +201,12 @@ class _StudyReader:
         """Return the real runs of a case: their times, or run files that contain them."""
         assert isinstance(real, tuple)
         if not real:
-            self._fail(f"the case '{name}': real has no time; leave it out to execute the case")
+            self._fail(f"the case '{name}': real is empty; omit it to execute the case")
         files = [self._file.parent / file for file in real if isinstance(file, str)]
         if not files:
             return {}
         if len(files) != len(real):
-            self._fail(f"the case '{name}': real has seconds or run files, not both")
+            self._fail(f"the case '{name}': real must contain either seconds or run files")
         times = tuple(RealRun.read(file).time for file in files)
         return {"real": times, "real_runs": tuple(files)}
 
@@ -226,9 +226,7 @@ class _StudyReader:
         except csv.Error as error:
             raise InputError(f"is not a table: {error}", file=path, line=rows.line_num) from None
         except (TypeError, ValueError):
-            raise InputError(
-                "a time in seconds is expected", file=path, line=rows.line_num
-            ) from None
+            raise InputError("expected a time in seconds", file=path, line=rows.line_num) from None
         return {case: tuple(seconds) for case, seconds in times.items()}
 
     def _thresholds(self, groups: set[str]) -> dict[str, Thresholds]:
@@ -239,7 +237,7 @@ class _StudyReader:
             if not isinstance(value, dict):
                 continue
             if group not in groups:
-                self._fail(f"has thresholds for '{group}', which is the group of no case")
+                self._fail(f"has thresholds for '{group}', but no case is in that group")
             found[group] = self._threshold(f"thresholds.{group}", value)
         return found
 
@@ -258,7 +256,7 @@ class _StudyReader:
 
     def _number(self, name: str, value: object) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
-            self._fail(f"{name} must be a part such as 0.1, not {value!r}")
+            self._fail(f"{name} must be a fraction such as 0.1, not {value!r}")
         return float(value)
 
     def _check_keys(self, what: str, table: Mapping[str, object], known: set[str]) -> None:

@@ -265,7 +265,7 @@ def _violations(study: Study, summaries: Sequence[Summary]) -> list[str]:
             allowed, error = getattr(thresholds, name), getattr(summary, name)
             if allowed is not None and math.isnan(error):
                 violations.append(
-                    f"the {name} error {whose} is not known: no case ran whose real times are near "
+                    f"the {name} error {whose} is unknown: no case ran whose real times are close "
                     "enough to each other"
                 )
             elif allowed is not None and error > allowed:

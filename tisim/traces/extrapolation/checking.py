@@ -88,8 +88,8 @@ def check(
     mine, theirs = PackedTrace(Path(made)), read_trace(recorded).trace
     if mine.ranks != theirs.ranks:
         raise InputError(
-            f"it has {theirs.ranks:,} ranks, and {mine.ranks:,} are compared: extrapolate to "
-            f"{theirs.ranks:,}",
+            f"it has {theirs.ranks:,} ranks, but the extrapolated trace has {mine.ranks:,}: "
+            f"extrapolate to {theirs.ranks:,}",
             file=Path(recorded),
         )
     calls = different = 0

@@ -57,9 +57,9 @@ def _one(shape: Shape, numbers: Numbers) -> Numbers:
     if (numbers != numbers[0]).any():
         if not shape.is_data:
             raise InputError(
-                f"the numbers of {shape.action} for different ranks differ; where they are data, "
+                f"the numbers of {shape.action} differ between ranks; if they are data, "
                 f"--approximate {shape.action} draws them from a distribution, and "
-                f"{shape.action}:means takes their means"
+                f"{shape.action}:means uses their means"
             )
         return np.full(numbers.shape[1], round(float(numbers.mean())), dtype=np.int64)
     return np.asarray(numbers[0], dtype=np.int64)
@@ -176,7 +176,8 @@ class Approximation:
             action, colon, way = word.partition(":")
             if colon and way not in WAYS:
                 raise InputError(
-                    f"--approximate takes ACTION or ACTION:{' or ACTION:'.join(WAYS)}, not {word!r}"
+                    f"--approximate must be ACTION or ACTION:{' or ACTION:'.join(WAYS)}, not "
+                    f"{word!r}"
                 )
             how[action.lower()] = way or WAYS[0]
         return cls(how)
@@ -221,7 +222,7 @@ class Approximation:
         if ranks > _MOST_DRAWN:
             raise InputError(
                 f"the numbers of {shape.action} can be drawn for up to {_MOST_DRAWN:,} ranks, not "
-                f"for {ranks:,}; --approximate {shape.action}:means takes their means"
+                f"for {ranks:,}; --approximate {shape.action}:means uses their means"
             )
         if key not in self._drawn:
             deviations = [(size, spread.deviation) for size, spread in sorted(spreads.items())]

@@ -95,7 +95,7 @@ def extrapolation(name: str) -> Callable[[FamilyTerm], FamilyTerm]:
     ...     return ranks + ranks // 8
     """
     if name in TERMS:
-        raise InputError(f"there is a family {name!r} already")
+        raise InputError(f"the family {name!r} already exists")
 
     def add(term: FamilyTerm) -> FamilyTerm:
         def exact(ranks: int) -> Fraction | None:
@@ -104,12 +104,12 @@ def extrapolation(name: str) -> Callable[[FamilyTerm], FamilyTerm]:
             except Exception as error:
                 raise InputError(
                     f"the family {name!r} fails at {ranks} ranks: {type(error).__name__}: {error}; "
-                    "it may return None where it has no value"
+                    "where it has no value, it may return None"
                 ) from error
             if value is not None and not isinstance(value, int | Fraction):
                 raise InputError(
-                    f"the family {name!r} is {value!r} at {ranks} ranks; its values are int, "
-                    "Fraction or None, so that they are exact"
+                    f"the family {name!r} is {value!r} at {ranks} ranks; its values must be int, "
+                    "Fraction or None, to be exact"
                 )
             return None if value is None else Fraction(value)
 

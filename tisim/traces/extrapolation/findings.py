@@ -81,7 +81,7 @@ class Findings:
         more = f"; and {len(found) - _SHOWN} more" if found[_SHOWN:] else ""
         self.ambiguous.append(
             f"{site}: {what} could be any of: {shown}{more}; they differ at {self.ranks} ranks; "
-            f"record another size that tells them apart{example}, or choose one, as with "
+            f"record another size that distinguishes them{example}, or choose one, such as with "
             f"--prefer {found[0][0]!r}"
         )
         return found[0][1], found[0][2]

@@ -86,8 +86,8 @@ def explain(
         wanted = " and ".join(f"{size:,}" for size in islice(further_sizes(sizes, target), 2))
         if wanted:
             raise type(refused)(
-                f"{refused.message}; of {FEWEST_SIZES} sizes two determine a function and one "
-                f"confirms it, and more explain more: record {wanted} ranks too"
+                f"{refused.message}; of {FEWEST_SIZES} sizes, two determine a function and one "
+                f"confirms it, and further sizes explain more: record {wanted} ranks too"
             )
     raise refused
 
@@ -100,7 +100,7 @@ def _check_loops(iterations: Mapping[str, int], findings: Findings) -> None:
     raise InputError(
         f"the program has no loop {unknown[0]}; its loops are {known}"
         if known
-        else f"the program has no loop {unknown[0]}, and no other ones"
+        else f"the program has no loop {unknown[0]}, and no other loops"
     )
 
 
@@ -116,7 +116,7 @@ def _agreed(found: Sequence[Explanation], sizes: Sequence[int], target: int) -> 
                     example = decisive_size(sizes, target, [first.grid.sides, other.grid.sides])
                     raise InputError(
                         f"the process grid could be {first.grid.name} or {other.grid.name}, which "
-                        f"differ at {target} ranks; record another size that tells them apart"
-                        f"{such_as(example)}, or choose one with --prefer"
+                        f"differ at {target} ranks; record another size that distinguishes "
+                        f"them{such_as(example)}, or choose one with --prefer"
                     )
     return first

@@ -110,15 +110,15 @@ class Model:
         )
         if mask is not None:
             if not mask.any():
-                raise InputError(f"{site}: no rank would come to it at {len(mask)} ranks")
+                raise InputError(f"{site}: no rank would reach it at {len(mask)} ranks")
             return mask
         seen = "; ".join(
             f"{place.ranks} ranks: {_ranks(mask)}"
             for place, mask in zip(self.places, node.present, strict=True)
         )
         raise InputError(
-            f"{site}: no rule says which ranks make this call: {seen}; "
-            "record sizes at which the program has the same structure, or more sizes"
+            f"{site}: no rule explains which ranks make this call: {seen}; record sizes at which "
+            "the program has the same structure, or more sizes"
         )
 
     def _guarded(
@@ -163,7 +163,9 @@ class Model:
             among_stages = [domain[size] for size, _ in scenes]
             masks = self._guarded(name, evidence, targets, among_stages, seen, among)
             if masks is None:
-                raise InputError(f"{name}: no rule says which ranks make this call in which stage")
+                raise InputError(
+                    f"{name}: no rule explains which ranks make this call in which stage"
+                )
             volumes = self._stage_volumes(name, stages, sites, count)
             by_stage = np.split(masks, count)
             known = [range(count) for count in stages.counts]
@@ -258,7 +260,7 @@ class Model:
                 times.append(int(chosen[0]))
         self.findings.loops[at] = times[-1]
         if at in self.iterations:
-            self.findings.note(site, "iterations", f"{self.iterations[at]}, as was asked for", 1)
+            self.findings.note(site, "iterations", f"{self.iterations[at]}, as requested", 1)
             return self.iterations[at]
         return self.numbers.by_size(site, "iterations", sizes, times)
 
@@ -297,7 +299,7 @@ class Model:
             return 0
         if len(means) < fewest:
             raise InputError(
-                f"{name}: its volumes are known at {len(means)} sizes; {fewest} are needed"
+                f"{name}: its volumes are known at {len(means)} sizes, but {fewest} are needed"
             )
         fitted = fit_volumes(means, self.target.ranks, self.scaling)
         self.findings.volumes.append(FittedVolume(name, fitted))

@@ -103,8 +103,8 @@ def undecided_grids(sizes: Sequence[int], target: int) -> list[str]:
             one, other, *_ = grids.values()
             size = decisive_size(sizes, target, [one.sides, other.sides])
             said.append(
-                f"these sizes do not tell {one.name} from {other.name}, which differ at "
-                f"{target:,} ranks; if the program has such a grid, record a size that does"
-                f"{such_as(size)}"
+                f"these sizes do not distinguish {one.name} from {other.name}, which differ at "
+                f"{target:,} ranks; if the program has such a grid, record a size that "
+                f"does{such_as(size)}"
             )
     return said

@@ -371,7 +371,7 @@ class NumberFitter:
         if len(set(means)) == 1:  # such as the types of a vector collective
             return self.by_size(site, what, sizes, means)
         fit = fit_volumes(pairs, self.target.ranks, "auto")
-        text = f"means: {fit.family} (within {fit.error:.1%} where a size is left out)"
+        text = f"means: {fit.family} (within {fit.error:.1%} in cross-validation)"
         self.findings.note(site, what, text, len(sizes) - 2)
         return round(fit.value)
 

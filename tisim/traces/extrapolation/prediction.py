@@ -129,10 +129,10 @@ def _rewritings(
     with_accesses = [trace for trace in traces if has_accesses(trace) and not trace.legacy]
     if max_access is not None:
         if max_access < 1:
-            raise InputError(f"the largest access has a byte or more, not {max_access}")
+            raise InputError(f"the largest access must be at least one byte, not {max_access}")
         if not with_accesses:
             raise InputError(
-                "the traces have no accesses to files that could be split: no "
+                "the traces contain no file accesses that could be split: no "
                 f"{', '.join(ACTIONS[:-1])} or {ACTIONS[-1]}"
             )
         shown = ShownLimits(dict.fromkeys(ACTIONS, max_access), has_rests=True)
@@ -165,9 +165,9 @@ def _extrapolate(
     found = recordings.explained(ranks, prefer, iterations)
     if unknown := [name for name in prefer if name not in found.findings.known]:
         raise InputError(
-            f"--prefer {unknown[0]!r} chooses nothing at {ranks:,} ranks: no process grid of these "
+            f"--prefer {unknown[0]!r} matches nothing at {ranks:,} ranks: no process grid of these "
             "numbers of ranks, and no function or condition that explains a part of the program, "
-            "is called so; leave it out, or take a name from the message about several of them"
+            "has this name; omit it, or use a name from the message about several candidates"
         )
     count = recordings.write(found, ranks, output)
     return Extrapolation(

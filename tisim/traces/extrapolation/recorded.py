@@ -68,8 +68,8 @@ def loops_of(rules: Rules, calls: Sequence[int | None]) -> tuple[Item, ...]:
             items += body if times == 1 or not body else (Repeat(times, body),)
             if len(items) > MOST_ITEMS:
                 raise InputError(
-                    f"the program has more than {MOST_ITEMS:,} calls that no loop repeats; "
-                    "record fewer iterations, or pack it with --volumes mean"
+                    f"the program has more than {MOST_ITEMS:,} calls outside of loops; record "
+                    "fewer iterations, or pack it with --volumes mean"
                 )
         made[rule] = tuple(items)
     return normalized(made[0])
@@ -409,8 +409,8 @@ def _by_rule(action: str, mode: int, value: int, ranks: Numbers) -> Numbers:
     if mode in (RELATIVE, EXCLUSIVE):
         return ranks + value if mode == RELATIVE else ranks ^ value
     raise InputError(
-        f"sizes or other arguments of {action} vary from call to call; where they are data, "
-        f"--approximate {action} takes their means"
+        f"sizes or other arguments of {action} vary from call to call; if they are data, "
+        f"--approximate {action} uses their means"
     )
 
 

@@ -65,9 +65,9 @@ class Recordings:
             sizes = tuple(sorted(trace.ranks for trace in traces))
             example = next(further_sizes(sizes))
             raise InputError(
-                f"traces of {FEWEST_SIZES} numbers of ranks or more are needed, not of "
-                f"{', '.join(map(str, sizes))}: two determine a function, and another one must "
-                f"confirm it; record {example:,} ranks too, for example"
+                f"traces of at least {FEWEST_SIZES} numbers of ranks are needed, not of "
+                f"{', '.join(map(str, sizes))}: two determine a function, and a third must confirm "
+                f"it; for example, also record {example:,} ranks"
             )
         as_given = sorted(traces, key=lambda trace: trace.ranks)
         recorded = [replace(trace, size=size) for size, trace in enumerate(as_given)]
@@ -75,14 +75,14 @@ class Recordings:
         for a, b in pairwise(recorded):
             if a.ranks == b.ranks:
                 raise InputError(
-                    f"has {b.ranks:,} ranks, as {a.name} has; give one trace of each number "
-                    "of ranks",
+                    f"has {b.ranks:,} ranks, like {a.name}; give one trace for each number of "
+                    "ranks",
                     file=b.name,
                 )
         if len({trace.legacy for trace in recorded}) > 1:
-            raise InputError("the traces are of different dialects; record them all in one")
+            raise InputError("the traces have different dialects; record all of them in one")
         if scaling not in SCALINGS:
-            raise InputError(f"volumes scale as {', '.join(SCALINGS)}, not as {scaling!r}")
+            raise InputError(f"scaling must be one of {', '.join(SCALINGS)}, not {scaling!r}")
         # Volumes that are not measured are exact parameters like any other.
         is_measured = any(trace.has_measured_volumes for trace in recorded)
         approximation = Approximation.parsed(approximate)
@@ -112,11 +112,11 @@ class Recordings:
         part of it, or several that differ there do.
         """
         if ranks < 1:
-            raise InputError(f"a trace has a rank or more, not {ranks}")
+            raise InputError(f"a trace must have at least one rank, not {ranks}")
         if ranks > _MOST_RANKS:
             raise InputError(
-                f"up to {_MOST_RANKS:,} ranks are predicted, not {ranks:,}: what each of them does "
-                "has to fit into memory"
+                f"at most {_MOST_RANKS:,} ranks can be predicted, not {ranks:,}: the calls of each "
+                "rank must fit into memory"
             )
         asked = iterations or {}
         try:

@@ -144,8 +144,8 @@ def write_rounded_loops(source: Path, output: Path, level: str) -> None:
             writer.write_rank(rank, (_NOTE.format(level), *lines))
     if check(Trace.open(source)).sound and not check(Trace.open(output)).sound:
         raise InputError(
-            f"with --iterations {level} ranks would no longer fit to each other: the numbers of "
-            "iterations differ from rank to rank; keep them exact"
+            f"with --iterations {level} ranks would no longer match: the numbers of iterations "
+            "differ between ranks; keep them exact"
         )
 
 
@@ -263,7 +263,7 @@ def pack_rounded(
         nbytes = pack(source, packed, dialect=dialect)
         if PackedTrace(packed).legacy:
             option = "--iterations" if sizes == "exact" else "--sizes"
-            raise InputError(f"{option} takes traces of the modern dialect only")
+            raise InputError(f"{option} supports only traces of the modern dialect")
         for level, write in ((sizes, write_rounded_sizes), (iterations, write_rounded_loops)):
             if level != "exact":
                 rounded = packed.with_name(f"{write.__name__}.tit")

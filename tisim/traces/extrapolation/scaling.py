@@ -123,7 +123,9 @@ def scaling_curves(
             left_out.append((ranks, error.message))
     sites = {site for points in rows.values() for site in points}
     if not sites:
-        raise InputError("the traces have no computations; --platform FILE shows times of calls")
+        raise InputError(
+            "the traces contain no computations; use --platform FILE to show times of calls"
+        )
     known = sorted(rows)
     curves = [
         SiteCurve(
@@ -260,7 +262,7 @@ _LONGEST_NAME = 60
 def check_scaling_picture(path: str | os.PathLike[str]) -> None:
     """Check that a file has the suffix of a picture; raise InputError otherwise."""
     if Path(path).suffix.lower() not in _FORMATS:
-        raise InputError(f"a picture's suffix is one of {', '.join(_FORMATS)}", file=path)
+        raise InputError(f"the suffix of a picture must be one of {', '.join(_FORMATS)}", file=path)
 
 
 def draw_scaling(curves: ScalingCurves, path: str | os.PathLike[str]) -> None:
@@ -434,12 +436,12 @@ def _note(curves: ScalingCurves) -> str:
     )
     if curves.unit == "s":
         note += (
-            " Computations before a call have the part of the time that they have of the volume; "
-            "times in calls are of replays with drawn volumes. "
-            f"How far to trust them: {escape(curves.trust)}."
+            " Computations before a call have the same share of the time as of the volume; times "
+            "in calls come from replays with drawn volumes. How far to trust them: "
+            f"{escape(curves.trust)}."
         )
     else:
-        note += " With --platform there are times, also those in calls."
+        note += " With --platform, times are shown, including those in calls."
     for ranks, message in curves.left_out:
         note += f" {ranks:,} ranks are left out: {escape(message)}."
     return note + "</p>"
@@ -479,7 +481,7 @@ def _volumes(made: Extrapolation) -> str:
         )
         for volume in made.volumes
     ]
-    return table(["call", "function", "flops before it", "error where a size is left out"], rows, 2)
+    return table(["call", "function", "flops before it", "error in cross-validation"], rows, 2)
 
 
 def _parameters(made: Extrapolation) -> str:

@@ -119,8 +119,8 @@ class _SeenOrder:
         a, b = _recorded(before), _recorded(after)
         if not any((x & y).any() for x, y in zip(a.present, b.present, strict=True)):
             raise InputError(
-                f"ranks would make {described(a, '')} and {described(b, '')}, one after the other, "
-                "but no rank of the traces makes both; record a size at which ranks do"
+                f"ranks would make {described(a, '')} and then {described(b, '')}, but no rank of "
+                "the traces makes both; record a size at which ranks do"
             )
         self._seen.add(pair)
 

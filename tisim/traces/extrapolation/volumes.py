@@ -150,8 +150,8 @@ def codes_of(values: NDArray[np.int64]) -> NDArray[np.int64]:
     most = int(values.max(initial=0))
     if most >= _DIGITS:
         raise InputError(
-            "a computation would have 2^50 instructions or more, more than a packed trace holds; "
-            "extrapolate to fewer ranks"
+            "a computation would have at least 2^50 instructions, more than a packed trace "
+            "supports; extrapolate to fewer ranks"
         )
     return np.where(values < _MILLION, values, values + _DIGITS)
 

@@ -277,11 +277,13 @@ def check_grid(sides: Sequence[int], ranks: int, dimensions: int) -> None:
     shown = "x".join(map(str, sides))
     if len(sides) != dimensions or min(sides) < 1:
         example = "x".join(map(str, process_grid(ranks, dimensions)))
-        raise InputError(f"a grid of {dimensions} dimensions is written {example}, not {shown}")
+        raise InputError(
+            f"a grid of {dimensions} dimensions must be written {example}, not {shown}"
+        )
     if math.prod(sides) != ranks:
         raise InputError(
             f"the grid {shown} has {math.prod(sides)} places for {ranks} ranks; "
-            f"{'x'.join(map(str, process_grid(ranks, dimensions)))} would do"
+            f"{'x'.join(map(str, process_grid(ranks, dimensions)))} would fit"
         )
 
 

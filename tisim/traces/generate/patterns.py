@@ -60,7 +60,7 @@ class _Halo(Pattern, ABC):
         super().__post_init__()
         if self.grid:
             check_grid(self.grid, self.ranks, self.dimensions)
-        several = f"one number or {self.dimensions}, one a dimension"
+        several = f"one number or {self.dimensions}, one per dimension"
         self._check("nbytes", len(self.faces) == self.dimensions, several)
         self._check("nbytes", min(self.faces) >= 0, "at least 0")
 
@@ -413,7 +413,7 @@ class Sparse(Pattern):
     def __post_init__(self) -> None:
         super().__post_init__()
         least, most = self._range
-        self._check("nbytes", 0 <= least <= most, "a size, or the least and the most")
+        self._check("nbytes", 0 <= least <= most, "a size, or the minimum and maximum")
 
     @property
     def _range(self) -> tuple[int, int]:

@@ -65,7 +65,7 @@ def importer(name: str) -> Importer:
         return made
     entry = _foreign().get(name)
     if entry is None:
-        raise InputError(f"there is no format {name!r} to import; there are {', '.join(formats())}")
+        raise InputError(f"unknown import format {name!r}; known are {', '.join(formats())}")
     try:
         found = entry.load()()
     except Exception as error:
@@ -88,7 +88,7 @@ def recognise(files: Sequence[Path]) -> Importer:
     head = b""
     for file in files:
         if not file.exists():
-            raise InputError("there is no such file", file=file)
+            raise InputError("no such file", file=file)
     if files[0].is_file():
         try:
             with files[0].open("rb") as stream:
@@ -100,8 +100,8 @@ def recognise(files: Sequence[Path]) -> Importer:
         if candidate.recognises(files, head):
             return candidate
     raise InputError(
-        f"is in none of the formats that can be imported ({', '.join(formats())}); name the format "
-        "with --format, or make a table of calls (CSV) and import that",
+        f"has none of the supported formats ({', '.join(formats())}); give the format with "
+        "--format, or convert it to a table of calls (CSV) and import that",
         file=files[0],
     )
 
@@ -184,20 +184,19 @@ def convert(
     """
     named = [source] if isinstance(source, str | os.PathLike) else list(source)
     if not named:
-        raise InputError("there is no file to import; name at least one")
+        raise InputError("no file to import; give at least one")
     files = [Path(name) for name in named]
     if timeline is not None:
         check_timeline(timeline)
     speed = parse_speed(speed, "speed") if isinstance(speed, str) else speed
     if speed is not None and not 0 < speed < math.inf:
-        raise InputError(f"the speed of the recorded machine is above 0, not {speed:g}")
+        raise InputError(f"the speed of the recorded machine must be above 0, not {speed:g}")
     for file in files:
         if not file.exists():
-            raise InputError("there is no such file", file=file)
+            raise InputError("no such file", file=file)
         if file.is_fifo():
             raise InputError(
-                "is a pipe, and an import reads its files several times; save what comes through "
-                "it in a file first",
+                "is a pipe, but imports read files several times; save its content to a file first",
                 file=file,
             )
         if not file.is_dir():
@@ -215,7 +214,7 @@ def convert(
     try:
         if options.times is not None and not trace.has_times:
             raise InputError(
-                f"the format {chosen.name} does not say when calls began; leave --timeline out",
+                f"the format {chosen.name} lacks the times of calls; omit --timeline",
                 file=files[0],
             )
         with _writer(output, trace) as writer:
@@ -224,7 +223,7 @@ def convert(
                     lines += _write(writer, trace, rank)
                 except (ArithmeticError, ValueError) as error:  # infinities and their sums
                     raise InputError(
-                        f"rank {rank} has a number that no trace can have ({error})", file=files[0]
+                        f"rank {rank} has an impossible number ({error})", file=files[0]
                     ) from None
                 if progress is not None:
                     progress((rank + 1) / trace.ranks)
@@ -248,8 +247,8 @@ def _writer(
         return
     if Path(output).suffix != PACKED_SUFFIX:
         raise InputError(
-            "the trace has histograms of its computations, which only a packed trace can hold: "
-            f"give it a name that ends in {PACKED_SUFFIX}",
+            "the trace has histograms of computations, which only packed traces support: give it a "
+            f"name that ends in {PACKED_SUFFIX}",
             file=output,
         )
     drawn = DrawnTraceWriter(trace.ranks)

@@ -43,8 +43,8 @@ class Listing(SpooledTrace):
     def __init__(self, path: Path, options: ImportOptions, notes: Notes) -> None:
         super().__init__(path, options, notes)
         notes.add(
-            "DXT has reads and writes of files alone: what a rank did between them, messages too, "
-            "counts as computing",
+            "DXT contains only file reads and writes: everything between them, including messages, "
+            "counts as computation",
             "rank 0",
         )
 
@@ -74,17 +74,15 @@ class Listing(SpooledTrace):
                         table.left -= 1
                         self._row(words, number, table)
                     else:
-                        raise InputError(
-                            "is not a row of a table of DXT", file=self.file, line=number
-                        )
+                        raise InputError("is not a row of a DXT table", file=self.file, line=number)
         except UnicodeDecodeError:
-            raise InputError("is not a listing of DXT: it is not text", file=self.file) from None
+            raise InputError("is not a DXT listing: it is not text", file=self.file) from None
         if not self.ranks:
-            raise InputError("has no line '# nprocs:', as listings of DXT have", file=self.file)
+            raise InputError("lacks the line '# nprocs:' of DXT listings", file=self.file)
         self._check_whole(table)
         if not self._spool.ranks():
             raise InputError(
-                "has no accesses: was DXT on when the program ran (DXT_ENABLE_IO_TRACE=1)?",
+                "contains no accesses: was DXT enabled during the run (DXT_ENABLE_IO_TRACE=1)?",
                 file=self.file,
             )
 
@@ -100,20 +98,21 @@ class Listing(SpooledTrace):
             table.rank = int(found[1])
             if not 0 <= table.rank < self.ranks:
                 raise InputError(
-                    f"{table.rank} is not a rank: there are {self.ranks}",
+                    f"{table.rank} is not a rank: the trace has {self.ranks}",
                     file=self.file,
                     line=number,
                 )
         elif (found := _COUNTS.match(line)) is not None:
             table.left = int(found[1]) + int(found[2])
         elif _INCOMPLETE in line:
-            self.notes.add("Darshan's memory was full: it lacks accesses", place)
+            self.notes.add("Darshan's memory was full: accesses are missing", place)
         return table
 
     def _check_whole(self, table: _Table) -> None:
         if table.left:
             raise InputError(
-                f"is cut: {table.left} accesses of rank {table.rank} to {table.file} are missing",
+                f"is truncated: {table.left} accesses of rank {table.rank} to {table.file} are "
+                "missing",
                 file=self.file,
                 line=table.line,
             )
@@ -128,11 +127,10 @@ class Listing(SpooledTrace):
         except ValueError:
             is_whole = False
         if not is_whole or access.offset < 0:
-            raise InputError("is not an access as DXT lists them", file=self.file, line=number)
+            raise InputError("is not a DXT access", file=self.file, line=number)
         if module == _MPI_IO:
             self.notes.add(
-                "an access of MPI-IO is left out: those of POSIX by which it was made are in the "
-                "trace",
+                "an MPI-IO access is left out: the underlying POSIX accesses are in the trace",
                 f"line {number}",
             )
             return
@@ -149,7 +147,7 @@ class _Table:
         self.left = 0
 
 
-_BINARY = "is not text: run darshan-dxt-parser LOG > dxt.txt, and import what it prints"
+_BINARY = "is not text: run darshan-dxt-parser LOG > dxt.txt, and import its output"
 
 
 class DarshanImporter(Importer):
@@ -162,7 +160,7 @@ class DarshanImporter(Importer):
         return head.startswith(FIRST.encode()) or files[0].suffix == ".darshan"
 
     def open(self, files: Sequence[Path], options: ImportOptions, notes: Notes) -> ForeignTrace:
-        file = only_file(files, "a listing of DXT is one file")
+        file = only_file(files, "a DXT listing must be one file")
         with file.open("rb") as stream:
             if not stream.read(len(FIRST)).startswith(FIRST.encode()):
                 raise InputError(_BINARY, file=file)
@@ -186,7 +184,7 @@ class AccessReader(RankConverter):
         for number, access in enumerate(accesses):
             if access.start < ended:
                 self._notes.add(
-                    "an access that begins before the one before has ended comes after it",
+                    "an access that begins before the previous one ends is placed after it",
                     f"rank {rank}, {access.start:.4f} s",
                 )
             calls.compute(self._options.volume_of(max(access.start - ended, 0.0)))

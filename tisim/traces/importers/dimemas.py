@@ -55,7 +55,7 @@ class DimemasRank(RankConverter):
                 self._write(kind, fields)
             except (ValueError, IndexError, KeyError):
                 raise InputError(
-                    f"a record of kind {kind} has other fields than Dimemas writes",
+                    f"a record of kind {kind} has unexpected fields",
                     file=self._file,
                     line=int(self._line),
                 ) from None
@@ -96,7 +96,7 @@ class DimemasRank(RankConverter):
             number = WORLD
             if comm:
                 self._notes.add(
-                    "a message on a communicator that is not defined is one of the world",
+                    "a message on an undefined communicator is assigned to the world",
                     f"line {self._line}",
                 )
         elif number != WORLD and peer >= 0:
@@ -138,7 +138,7 @@ class DimemasRank(RankConverter):
         members = self._communicators.members(comm, self._rank)
         if root not in members and word in ROOTED:
             self._notes.add(
-                "a root that is not in its communicator is taken to be its first rank",
+                "a root outside its communicator is replaced by the first rank",
                 f"line {self._line}",
             )
         root = members.index(root) if root in members else 0
@@ -166,7 +166,7 @@ class DimemasImporter(Importer):
         return head.startswith(_BEGINS)
 
     def open(self, files: Sequence[Path], options: ImportOptions, notes: Notes) -> ForeignTrace:
-        file = only_file(files, "a Dimemas trace is one .dim file")
+        file = only_file(files, "a Dimemas trace must be one .dim file")
         need_speed(options, file, "Dimemas has")
         return DimemasTrace(file, options, notes)
 
@@ -189,7 +189,7 @@ class DimemasTrace(SpooledTrace):
         with self.file.open(encoding="utf-8", errors="replace") as lines:
             header = _HEADER.fullmatch(next(lines, ""))
             if header is None or int(header[1]) != len(header[2].split(",")):
-                raise InputError("has no header as Dimemas's traces have", file=self.file, line=1)
+                raise InputError("lacks the header of a Dimemas trace", file=self.file, line=1)
             self.ranks = int(header[1])
             for number, line in enumerate(lines, 2):
                 words = line.rstrip().split(":")
@@ -201,7 +201,7 @@ class DimemasTrace(SpooledTrace):
                     self._take(words, number)
                 except (ValueError, IndexError):
                     raise InputError(
-                        f"{line.strip()[:60]!r} is not a record of Dimemas's",
+                        f"{line.strip()[:60]!r} is not a Dimemas record",
                         file=self.file,
                         line=number,
                     ) from None
@@ -222,7 +222,7 @@ class DimemasTrace(SpooledTrace):
         if words[0] not in _RECORDS:
             self.notes.add(f"records of kind {words[0]} are left out", f"line {number}")
         elif thread:
-            self.notes.add("records of further threads are left out", f"line {number}")
+            self.notes.add("records of additional threads are left out", f"line {number}")
         else:
             if words[0] == "10":
                 operation, comm, _, _, sent, received = map(int, words[3:9])

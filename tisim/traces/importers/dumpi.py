@@ -55,7 +55,7 @@ class TextFile:
             for number, line in enumerate(file, 1):
                 if (entering := _ENTERING.match(line)) is not None:
                     if call is not None:
-                        raise self._error(f"MPI_{call.function} has not returned", number)
+                        raise self._error(f"MPI_{call.function} does not return", number)
                     call = MpiCall(entering[1], f"line {number}", _nanoseconds(entering[2]), 0)
                 elif (returning := _RETURNING.match(line)) is not None:
                     if call is None or returning[1] != call.function:
@@ -69,7 +69,7 @@ class TextFile:
         if call is not None:
             raise self._error(f"ends within MPI_{call.function}", number)
         if not calls:
-            raise InputError("has no call of MPI as dumpi2ascii prints them", file=self.path)
+            raise InputError("contains no MPI calls in the format of dumpi2ascii", file=self.path)
 
     def _error(self, message: str, line: int) -> InputError:
         return InputError(message, file=self.path, line=line)
@@ -157,8 +157,8 @@ class BinaryFile:
         index = self._file.tail(_INDEX_SIZE)
         if index[:8] != MAGIC:
             raise InputError(
-                "does not end with the index of a DUMPI file: it is cut, or older than version "
-                f"{'.'.join(map(str, _OLDEST))}",
+                "does not end with the index of a DUMPI file: it is truncated, or older than "
+                f"version {'.'.join(map(str, _OLDEST))}",
                 file=path,
             )
         sizes, _, labels, header, self._body, *_ = struct.unpack(">7Q", index[8:])
@@ -166,8 +166,8 @@ class BinaryFile:
         self.version = tuple(self._file.number(1) for _ in range(3))
         if self.version < _OLDEST:
             raise InputError(
-                f"is of DUMPI version {'.'.join(map(str, self.version))}, whose records differ; "
-                f"the oldest that can be read is {'.'.join(map(str, _OLDEST))}",
+                f"has DUMPI version {'.'.join(map(str, self.version))}, whose records differ; the "
+                f"oldest supported version is {'.'.join(map(str, _OLDEST))}",
                 file=path,
             )
         self.type_sizes = self._listed(sizes)
@@ -192,7 +192,7 @@ class BinaryFile:
             if layout is None:
                 raise InputError(
                     f"{place}: a call of the unknown function {number}; the file is damaged, or "
-                    "newer than what can be read",
+                    "too new",
                     file=self.path,
                 )
             yield self._call(layout, place, cpu_base, wall_base)
@@ -318,7 +318,7 @@ class _Bytes:
         return taken
 
     def _damaged(self) -> InputError:
-        return InputError(f"is cut or damaged near byte {self._file.tell()}", file=self._path)
+        return InputError(f"is truncated or damaged near byte {self._file.tell()}", file=self._path)
 
 
 # The beginning of a .meta file, which contains the name prefix of the ranks' files.
@@ -400,7 +400,7 @@ def _of_meta(meta: Path) -> list[Path]:
         ranks, prefix = int(pairs["numprocs"]), pairs["fileprefix"]
     except (KeyError, ValueError):
         raise InputError(
-            "has no numprocs= and fileprefix=, as DUMPI's .meta files have", file=meta
+            "lacks the numprocs= and fileprefix= of DUMPI .meta files", file=meta
         ) from None
     files = []
     for rank in range(ranks):

@@ -15,7 +15,7 @@ from tisim.traces.importers.rank_spool import RankSpool
 def only_file(files: Sequence[Path], form: str) -> Path:
     """Return the only file of a trace. Raises InputError, beginning with `form`, otherwise."""
     if len(files) > 1 or files[0].is_dir():
-        raise InputError(f"{form}; name that", file=files[0])
+        raise InputError(f"{form}; give that file", file=files[0])
     return files[0]
 
 

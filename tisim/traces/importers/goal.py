@@ -26,7 +26,7 @@ class GoalImporter(Importer):
         return is_goal(head)
 
     def open(self, files: Sequence[Path], options: ImportOptions, notes: Notes) -> ForeignTrace:
-        file = only_file(files, "a GOAL schedule is one file")
+        file = only_file(files, "a GOAL schedule must be one file")
         if options.counter is not None:
             raise InputError("GOAL has no hardware counters; use --speed", file=file)
         return GoalTrace(file, options, notes)
@@ -50,8 +50,8 @@ class GoalTrace(FormatTrace):
                 yield piece.decode()
         if sequence.open_waits:
             self.notes.add(
-                "which of several messages ends first is open in the schedule; the trace waits "
-                "in its order",
+                "the schedule leaves open which of several messages ends first; the trace waits in "
+                "its order",
                 f"rank {rank}, {self._schedule.place(rank, sequence.first_open)}",
                 sequence.open_waits,
             )

@@ -15,8 +15,8 @@ from tisim.traces.importers.words import kind_of
 from tisim.traces.program import CallSequence, Program
 
 #: Notes on information that traces of several formats lack.
-NO_FINALIZE = "a rank without MPI_Finalize, which is added"
-NO_WAIT = "a request that nothing waits for is waited for at the end"
+NO_FINALIZE = "a rank without MPI_Finalize; the call is added"
+NO_WAIT = "a request without a wait is waited for at the end"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +152,13 @@ def check_timeline(target: str | os.PathLike[str]) -> None:
     """Raise InputError for another kind of file, or if the package for it is missing."""
     suffix = Path(target).suffix
     if suffix not in (".csv", PARQUET):
-        raise InputError(f"the timeline of an import is written as .csv or {PARQUET}", file=target)
+        raise InputError(f"the timeline of an import must be .csv or {PARQUET}", file=target)
     if suffix == PARQUET:
         try:
             import pyarrow  # noqa: F401
         except ImportError:
             raise InputError(
-                "Parquet needs one more package: pip install 'tisim[parquet]', or name a .csv file",
+                "Parquet needs one more package: pip install 'tisim[parquet]', or use a .csv file",
                 file=target,
             ) from None
 
@@ -199,8 +199,8 @@ class ImportOptions:
         """
         if self.speed is None:
             raise InputError(
-                "this trace has durations and no volumes: say with --speed how many flops (or "
-                "instructions) a second the recorded machine computes, such as --speed 2.4Gf"
+                "this trace has durations but no volumes: give the speed of the recorded machine "
+                "in flops (or instructions) per second, such as --speed 2.4Gf"
             )
         return seconds * self.speed
 

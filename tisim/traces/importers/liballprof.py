@@ -130,7 +130,7 @@ class TraceFile:
                     continue
                 named = _NAME.match(line)
                 if named is None or not line.endswith("\n"):
-                    raise self._error("is cut here, or is not a trace of liballprof")
+                    raise self._error("is truncated here, or not a liballprof trace")
                 call = self._call(named[1], line.rstrip("\n").split(":")[1:])
                 if call is not None:
                     yield call
@@ -156,9 +156,7 @@ class TraceFile:
         try:
             self._read(call, layout, words[1:-1])
         except (IndexError, ValueError):
-            raise self._error(
-                f"MPI_{function} has other fields than liballprof writes for it"
-            ) from None
+            raise self._error(f"MPI_{function} has unexpected fields") from None
         self._complete(call)
         return None if function in ("Comm_rank", "Comm_size") else call
 
@@ -203,14 +201,14 @@ class TraceFile:
             known = WORLD_HANDLE
             if rank != self._rank:
                 self._notes.add(
-                    "a rank calls itself another one than its file's name does",
+                    "the rank in a file differs from the one in its name",
                     f"rank {self._rank}, line {self._line}",
                 )
             self._is_mpich = handle == _MPICH_WORLD
         elif self._unused:
             if len(self._unused) > 1:
                 self._notes.add(
-                    "which of several new communicators a handle means is taken from their order",
+                    "handles are assigned to several new communicators in their order",
                     f"rank {self._rank}, line {self._line}",
                 )
             known = self._unused.pop(0)
@@ -218,7 +216,8 @@ class TraceFile:
             known = SELF_HANDLE
         else:
             raise self._error(
-                f"the communicator {handle} of {size} ranks was made by no call of the trace"
+                f"the communicator {handle} of {size} ranks was not created by any call in the "
+                "trace"
             )
         self._handles[handle] = known
         return known
@@ -269,7 +268,7 @@ class TraceFile:
         missing = sum(request not in self._posted for request in requests)
         if missing:
             self._notes.add(
-                "a wait or a test of a request that no call has made at its address (a null "
+                "a wait for or test of a request that no call created at its address (a null "
                 "request, or a copy) is left out",
                 f"rank {self._rank}, line {self._line}",
                 missing,
@@ -300,7 +299,7 @@ class LiballprofImporter(Importer):
         need_speed(options, files[0], "liballprof records")
         first = _first_in(files[0]) if files[0].is_dir() else files[0]
         if first is None:
-            raise InputError("is a directory without a trace of liballprof", file=files[0])
+            raise InputError("is a directory without a liballprof trace", file=files[0])
         return LiballprofTrace(list(files) if len(files) > 1 else _beside(first), options, notes)
 
 
@@ -338,6 +337,7 @@ def _beside(first: Path) -> list[Path]:
     for rank in range(len(ranks)):
         if rank not in ranks:
             raise InputError(
-                f"the file of rank {rank} is missing beside that of rank {max(ranks)}", file=first
+                f"the file of rank {rank} is missing, but there is one of rank {max(ranks)}",
+                file=first,
             )
     return [ranks[rank] for rank in range(len(ranks))]

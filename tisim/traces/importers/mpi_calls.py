@@ -223,14 +223,14 @@ class CallReader(RankConverter):
         if self._counter is None:
             start, end = call.start, call.end
             if not start and not end:
-                raise self._error("a call without times; DUMPI was told to keep none")
+                raise self._error("a call without times; DUMPI was configured to record none")
         else:
             if self._counter >= len(call.counters):
                 raise self._error("a call without hardware counters")
             start, end = call.counters[self._counter]
         if self._ended is not None and start < self._ended:
             self._notes.add(
-                "a call that begins before the one above it has ended comes right after it",
+                "a call that begins before the previous one ends is placed right after it",
                 self._place(),
             )
         if self._ended is not None and start > self._ended:
@@ -280,7 +280,9 @@ class CallReader(RankConverter):
         elif function == "Request_free":
             self._calls.free(call.numbers["request"])
         elif function in _REFUSED or function in ("Cart_sub", "Intercomm_merge", "Graph_create"):
-            raise self._error(f"MPI_{function}: who is in the new communicator is not in the trace")
+            raise self._error(
+                f"MPI_{function}: the members of the new communicator are not in the trace"
+            )
         else:
             self._collective()
 
@@ -288,7 +290,7 @@ class CallReader(RankConverter):
         number = self._comms.number(self._call.numbers["comm"])
         if number is None:
             raise self._error(
-                f"MPI_{self._call.function} on a communicator that no call of the trace has made"
+                f"MPI_{self._call.function} on a communicator that no call in the trace created"
             )
         return number
 
@@ -325,7 +327,7 @@ class CallReader(RankConverter):
         for request in requests:
             made = self._persistent.get(request)
             if made is None:
-                raise self._error(f"starts the request {request}, which no call has made")
+                raise self._error(f"starts the request {request}, which no call created")
             word, peer, tag, nbytes, comm = made
             self._calls.post(word, peer, tag, nbytes, request, comm)
 
@@ -353,7 +355,7 @@ class CallReader(RankConverter):
             requests = lists.get("requests", [])
         if not call.outcome_known:
             self._notes.add(
-                f"MPI_{function} does not say what it found complete: the replay decides",
+                f"MPI_{function} lacks the completed requests: the replay decides",
                 self._place(),
             )
             self._calls.attempt(function.lower(), requests)
@@ -382,7 +384,7 @@ class CallReader(RankConverter):
             return
         made = self._comms.make(numbers["oldcomm"], numbers["newcomm"])
         if made is None:
-            raise self._error(f"MPI_{call.function} of a communicator that no call has made")
+            raise self._error(f"MPI_{call.function} of a communicator that no call created")
         parent, number = made
         if call.function == "Comm_dup":
             self._calls.action(f"comm_dup {parent} {number}")
@@ -392,7 +394,7 @@ class CallReader(RankConverter):
             color, key = numbers["color"], numbers["key"]
         else:
             self._notes.add(
-                f"the order of ranks that MPI_{call.function} makes is taken to be the parent's",
+                f"the rank order of MPI_{call.function} is assumed to be the parent's",
                 self._place(),
             )
         if numbers["newcomm"] == NULL:
@@ -435,7 +437,7 @@ class CallReader(RankConverter):
                 # Ranks other than the root have none.
                 if call.numbers.get("root", rank) == rank:
                     self._notes.add(
-                        f"the sizes of MPI_{function} are missing, and count as 0", self._place()
+                        f"the sizes of MPI_{function} are missing and count as 0", self._place()
                     )
                 counts = [0] * size
             element = self._size(datatype) if datatype in call.numbers else 1

@@ -74,14 +74,16 @@ def read_header(line: str, file: Path) -> Header:
     found = _HEADER.match(line)
     application = None if found is None else _APPLICATION.match(found[3])
     if found is None or application is None:
-        raise InputError("has no header as Paraver's traces have", file=file, line=1)
+        raise InputError("lacks the header of a Paraver trace", file=file, line=1)
     if application[1] != "1":
         raise InputError(
-            f"has {application[1]} applications; a trace of tisim is of one", file=file, line=1
+            f"has {application[1]} applications; only traces of a single application are supported",
+            file=file,
+            line=1,
         )
     ranks = int(application[2])
     if ranks != len(application[3].split(",")) or not ranks:
-        raise InputError("has another number of tasks than it lists", file=file, line=1)
+        raise InputError("lists a different number of tasks than it declares", file=file, line=1)
     return Header(ranks, 1e-9 if found[2] == "ns" else 1e-6)
 
 
@@ -193,15 +195,13 @@ class ParaverTrace(SpooledTrace):
             for line in lines:
                 self._line += 1
                 if not line.endswith("\n"):
-                    raise self._error("is cut here")
+                    raise self._error("is truncated here")
                 if line[0] in "#\n":
                     continue
                 try:
                     self._take(line.rstrip("\n").split(":"))
                 except (ValueError, IndexError):
-                    raise self._error(
-                        f"{line.strip()[:60]!r} is not a record of Paraver's"
-                    ) from None
+                    raise self._error(f"{line.strip()[:60]!r} is not a Paraver record") from None
         self._complete_communicators()
 
     def _error(self, message: str) -> InputError:
@@ -223,7 +223,7 @@ class ParaverTrace(SpooledTrace):
             self._message(words)
         elif kind == "4" and len(words) == 11:
             self.notes.add(
-                "records of global communications, which old traces have, are left out",
+                "records of global communications (in old traces) are left out",
                 f"line {self._line}",
             )
         else:
@@ -245,7 +245,7 @@ class ParaverTrace(SpooledTrace):
         if not kept:
             return
         if rank is None:
-            self.notes.add("calls of further threads are left out", f"line {self._line}")
+            self.notes.add("calls of additional threads are left out", f"line {self._line}")
             return
         self._spool.add(rank, f"e {time} " + " ".join(f"{type_} {value}" for type_, value in kept))
         self._collective(rank, kept)
@@ -284,7 +284,7 @@ class ParaverTrace(SpooledTrace):
         sent, received, completed = int(words[5]), int(words[11]), int(words[12])
         size, tag = int(words[13]), int(words[14])
         if sender is None or receiver is None:
-            self.notes.add("messages of further threads are left out", f"line {self._line}")
+            self.notes.add("messages of additional threads are left out", f"line {self._line}")
             return
         self._spool.add(sender, f"s {sent} {receiver} {size} {tag}")
         self._spool.add(receiver, f"r {received} {sender} {size} {tag} {completed}")
@@ -297,8 +297,8 @@ class ParaverTrace(SpooledTrace):
                 continue
             if members != world:
                 self.notes.add(
-                    "a communicator is taken to be of the ranks that call collectives on it, in "
-                    "the world's order",
+                    "a communicator is assumed to consist of the ranks that call collectives on "
+                    "it, in the world's order",
                     f"communicator {number}",
                 )
             self.header.communicators[number] = tuple(sorted(members))
@@ -365,7 +365,7 @@ class ParaverRank(RankConverter):
         for what, left in (("sent", self._sends), ("received", self._receives)):
             if left:
                 place = self._place(left[0].time)
-                self._notes.add(f"a message that is {what} in no call", place, len(left))
+                self._notes.add(f"a message that is {what} outside of calls", place, len(left))
         if not self._is_finalized:
             if self._has_begun:
                 self._notes.add(NO_FINALIZE, f"rank {self._rank}, at its end")
@@ -462,11 +462,11 @@ class ParaverRank(RankConverter):
         while messages and messages[0].time <= ended:
             message = messages.popleft()
             if message.time < begun:
-                self._notes.add("a message that no call posts", self._place(message.time))
+                self._notes.add("a message posted by no call", self._place(message.time))
                 continue
             if messages and messages[0].time == message.time:
                 self._notes.add(
-                    "messages that a rank posts at one instant are in the order of the file",
+                    "messages that a rank posts at the same time are in the order of the file",
                     self._place(message.time),
                 )
             yield message
@@ -503,8 +503,8 @@ class ParaverRank(RankConverter):
             found = may[:1]
         if found and len(found) < len(pending):
             self._notes.add(
-                f"which requests MPI_{name} has completed is taken from when messages arrived, and "
-                "from their order",
+                f"which requests MPI_{name} completed is inferred from the arrival times of "
+                "messages and their order",
                 self._place(begun),
             )
         self._finish(found)
@@ -539,7 +539,7 @@ class ParaverRank(RankConverter):
         roots = self._roots[comm]
         root = roots[place] if place < len(roots) else -1
         if root < 0:
-            self._notes.add("a collective without a root has rank 0", self._place(begun))
+            self._notes.add("a collective without a root uses rank 0", self._place(begun))
             return 0
         return self._communicators.rank_in(comm, root)
 
@@ -557,5 +557,5 @@ class ParaverImporter(Importer):
         return head.startswith(_BEGINS)
 
     def open(self, files: Sequence[Path], options: ImportOptions, notes: Notes) -> ForeignTrace:
-        file = only_file(files, "a Paraver trace is one .prv file")
+        file = only_file(files, "a Paraver trace must be one .prv file")
         return ParaverTrace(file, options, notes)

@@ -44,14 +44,14 @@ def read_calls(path: Path) -> list[RecordedCall]:
                 row = _ROW.match(text)
                 if row is None:
                     raise InputError(
-                        "is not a call as recorder2text writes them; was the file cut?",
+                        "is not a call in the format of recorder2text; is the file truncated?",
                         file=path,
                         line=number,
                     )
                 begin, end = float(row[1]), float(row[2])
                 calls.append(RecordedCall(begin, end, number, row[3], row[6].split()))
     except UnicodeDecodeError:
-        raise InputError("is not text of recorder2text", file=path) from None
+        raise InputError("is not output of recorder2text", file=path) from None
     return sorted(calls, key=lambda call: (call.begin, -call.end, call.line))
 
 
@@ -105,7 +105,7 @@ class RecordedRank(RankConverter):
             if self._ended is not None:
                 if call.begin < self._ended:
                     self._notes.add(
-                        "a call that begins before the one before has ended comes after it",
+                        "a call that begins before the previous one ends is placed after it",
                         self._place(call),
                     )
                 calls.compute(self._options.volume_of(max(call.begin - self._ended, 0.0)))
@@ -113,7 +113,7 @@ class RecordedRank(RankConverter):
                 self._write(call)
             except (ValueError, IndexError, KeyError):
                 raise InputError(
-                    f"{call.function} has other arguments than Recorder writes",
+                    f"{call.function} has unexpected arguments",
                     file=self._text,
                     line=call.line,
                 ) from None
@@ -163,7 +163,7 @@ class RecordedRank(RankConverter):
             self._calls.action("barrier")
         elif name.startswith("File_"):
             self._notes.add(
-                "a call of MPI-IO is left out: those of POSIX that it made are in the trace",
+                "an MPI-IO call is left out: the underlying POSIX calls are in the trace",
                 self._place(call),
             )
         elif not name.startswith(_MPI_QUERIES):
@@ -172,7 +172,7 @@ class RecordedRank(RankConverter):
     def _is_known(self, file: str, call: RecordedCall) -> bool:
         if not self._files.is_open(file):
             self._notes.add(
-                "an access of a file that was not opened in the trace is left out",
+                "an access to a file that is not opened in the trace is left out",
                 self._place(call),
             )
         return self._files.is_open(file)
@@ -216,7 +216,8 @@ class RecorderImporter(Importer):
             texts = _texts(files[0])
             if not texts:
                 raise InputError(
-                    "has no texts of recorder2text; run: recorder2text DIRECTORY", file=files[0]
+                    "contains no output of recorder2text; run: recorder2text DIRECTORY",
+                    file=files[0],
                 )
         elif len(files) == 1:
             texts = _beside(files[0])
@@ -249,7 +250,7 @@ def _texts(folder: Path) -> list[Path]:
     missing = next((rank for rank in range(len(numbered)) if rank not in numbered), None)
     if missing is not None:
         raise InputError(
-            f"has no text of rank {missing}, but one of rank {max(numbered)}", file=folder
+            f"contains no text of rank {missing}, but one of rank {max(numbered)}", file=folder
         )
     return [numbered[rank] for rank in range(len(numbered))]
 

@@ -72,11 +72,11 @@ def _chosen(names: list[str], columns: Mapping[str, str], file: Path) -> dict[st
     """Return the column of each quantity in the table."""
     for quantity, column in columns.items():
         if quantity not in QUANTITIES:
-            raise InputError(
-                f"there is no quantity {quantity!r}; a table has {', '.join(QUANTITIES)}"
-            )
+            raise InputError(f"unknown quantity {quantity!r}; a table has {', '.join(QUANTITIES)}")
         if column not in names:
-            raise InputError(f"has no column {column!r}; it has {_listed(names)}", file=file)
+            raise InputError(
+                f"has no column {column!r}; its columns are {_listed(names)}", file=file
+            )
     lower = {name.lower(): name for name in reversed(names)}
     chosen = dict(columns)
     for quantity, usual in QUANTITIES.items():
@@ -87,8 +87,8 @@ def _chosen(names: list[str], columns: Mapping[str, str], file: Path) -> dict[st
     for quantity in _NEEDED:
         if quantity not in chosen:
             raise InputError(
-                f"has no column for the {quantity}: say which it is by --column "
-                f"{quantity}=COLUMN; it has {_listed(names)}",
+                f"has no column for the {quantity}: give it with --column {quantity}=COLUMN; its "
+                f"columns are {_listed(names)}",
                 file=file,
             )
     return chosen
@@ -121,7 +121,7 @@ def _csv(file: Path, columns: Mapping[str, str]) -> Iterator[tuple[int, Row]]:
         raise InputError("is not a table: it is not text", file=file) from None
     except csv.Error as error:
         raise InputError(
-            f"is not a table: {error}; is a quote not closed?", file=file, line=reader.line_num
+            f"is not a table: {error}; is a quote unclosed?", file=file, line=reader.line_num
         ) from None
 
 
@@ -131,7 +131,7 @@ def _parquet(file: Path, columns: Mapping[str, str]) -> Iterator[tuple[int, Row]
         import pyarrow.parquet as pq
     except ModuleNotFoundError:
         raise InputError(
-            'Parquet is read by pyarrow, which is not installed: pip install "tisim[parquet]"',
+            'Parquet needs pyarrow, which is not installed: pip install "tisim[parquet]"',
             file=file,
         ) from None
     try:
@@ -180,8 +180,8 @@ class Members:
             return
         if not text.isdecimal() or known not in (None, int(text)):
             raise InputError(
-                f"the communicator_rank {text!r} of rank {rank} is not a number, or was another "
-                "one above",
+                f"the communicator_rank {text!r} of rank {rank} is not a number, or differs from "
+                "an earlier row",
                 file=file,
                 line=int(row["line"]),
             )
@@ -200,14 +200,14 @@ class Members:
             places = [place for place in members.values() if place is not None]
             if not places:
                 notes.add(
-                    "the ranks of a communicator without communicator_rank are those that name it, "
+                    "a communicator without communicator_rank consists of the ranks that name it, "
                     "in the world's order",
                     f"communicator {name}",
                 )
             elif sorted(places) != list(range(len(members))):
                 raise InputError(
-                    f"the communicator {name!r} has {len(members)} ranks whose communicator_rank "
-                    f"are not 0 to {len(members) - 1}"
+                    f"the communicator {name!r} has {len(members)} ranks, but their "
+                    f"communicator_rank are not 0 to {len(members) - 1}"
                 )
             order = sorted(members, key=lambda rank: (members[rank] or 0, rank))
             found[self._number[name]] = tuple(order)
@@ -252,7 +252,7 @@ class RankRows(RankConverter):
             self._keep_row(word)
             yield from calls.ready()
         if self._pending:
-            text = "a request that nothing waits for"
+            text = "a request without a wait"
             self._notes.add(text, self._place(), len(self._pending))
         if not is_finalized:
             self._notes.add(NO_FINALIZE, self._place())
@@ -282,7 +282,7 @@ class RankRows(RankConverter):
         if whole < 0 and quantity in _NOT_NEGATIVE:
             raise self._error(f"the {quantity} {text!r} is negative")
         if number != whole:
-            self._notes.add(f"a {quantity} is cut to a whole number", self._place())
+            self._notes.add(f"a {quantity} is truncated to a whole number", self._place())
         return whole
 
     def _seconds(self, quantity: str) -> float | None:
@@ -358,7 +358,8 @@ class RankRows(RankConverter):
             requests, self._pending = self._pending, []
             if self._word() != "waitall" and len(requests) > 1:
                 self._notes.add(
-                    f"{self._row['call']} without a request is taken to wait for all", self._place()
+                    f"{self._row['call']} without a request is assumed to wait for all",
+                    self._place(),
                 )
         else:
             requests = named.replace(";", " ").replace(",", " ").split()
@@ -373,7 +374,8 @@ class RankRows(RankConverter):
         comm = self._comm()
         if "receive_peer" not in self._row:
             self._notes.add(
-                "an exchange without receive_peer is taken to be with the same peer", self._place()
+                "an exchange without receive_peer is assumed to be with the same peer",
+                self._place(),
             )
         source = self._number("receive_peer", peer)
         other_tag, room = self._number("receive_tag", tag), self._number("receive_bytes", nbytes)
@@ -437,15 +439,15 @@ class TableTrace(SpooledTrace):
         missing = next((rank for rank in range(len(ranks)) if ranks[rank] != rank), None)
         if missing is not None:
             raise InputError(
-                f"has no row of rank {missing}, but some of rank {ranks[-1]}; the ranks are 0, 1, "
-                "2 and so on",
+                f"contains no row of rank {missing}, but rows of rank {ranks[-1]}; ranks must be "
+                "0, 1, 2 and so on",
                 file=self.file,
             )
         self.ranks = len(ranks)
 
     def _read_table(self, file: Path) -> None:
         if file.is_dir():
-            raise InputError("is a directory; name a table", file=file)
+            raise InputError("is a directory; give a table", file=file)
         for number, row in read_rows(file, self.options.columns):
             text = row.pop("rank", "")
             try:

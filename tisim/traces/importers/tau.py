@@ -69,12 +69,10 @@ def _definitions(file: Path) -> dict[int, _Definition]:
     try:
         text = file.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
-        raise InputError(
-            f"TAU's names of events cannot be read: {error.strerror}", file=file
-        ) from None
+        raise InputError(f"cannot read TAU's event names: {error.strerror}", file=file) from None
     lines = text.splitlines()
     if not lines or "dynamic_trace_events" not in lines[0]:
-        raise InputError("does not begin as TAU's .edf files do", file=file, line=1)
+        raise InputError("is not a TAU .edf file", file=file, line=1)
     for number, line in enumerate(lines[1:], 2):
         if not line or line.startswith("#"):
             continue
@@ -124,14 +122,16 @@ class _Part:
         with self.file.open("rb") as stream:
             form = _layout(stream.read(64))
         if form is None:
-            raise InputError("does not begin as TAU's traces do", file=self.file)
+            raise InputError("is not a TAU trace", file=self.file)
         size = self.file.stat().st_size
         if size % form.itemsize:
-            raise InputError(f"is cut in record {size // form.itemsize + 1:,}", file=self.file)
+            raise InputError(
+                f"is truncated in record {size // form.itemsize + 1:,}", file=self.file
+            )
         every = np.memmap(self.file, form, mode="r")
         own = every["nid"] == self.rank
         if (own & (every["tid"] != 0)).any():
-            notes.add("calls of further threads are left out", f"rank {self.rank}")
+            notes.add("calls of additional threads are left out", f"rank {self.rank}")
         events = _definitions(self.edf)
         wanted = own & (every["tid"] == 0) & np.isin(every["ev"], list(events))
         return events, every[wanted]
@@ -145,14 +145,14 @@ def _parts(files: Sequence[Path]) -> list[_Part]:
         directory = files[0] if files[0].is_dir() else files[0].parent
         files = sorted(directory.glob("tautrace.*.trc")) or sorted(directory.glob("*.trc"))
         if not files:
-            raise InputError("has no .trc file of TAU's", file=directory)
+            raise InputError("contains no TAU .trc file", file=directory)
     named = [_PART.fullmatch(file.name) for file in files]
     if len(files) == 1 and named[0] is None:  # of all ranks, from tau_merge
         [file] = files
         with file.open("rb") as stream:
             form = _layout(stream.read(64))
         if form is None:
-            raise InputError("does not begin as TAU's traces do", file=file)
+            raise InputError("is not a TAU trace", file=file)
         count = file.stat().st_size // form.itemsize
         nodes = np.unique(np.memmap(file, form, mode="r", shape=(count,))["nid"])
         parts = [_Part(file, file.with_suffix(".edf"), int(node)) for node in nodes]
@@ -160,7 +160,7 @@ def _parts(files: Sequence[Path]) -> list[_Part]:
         parts = []
         for file, name in zip(files, named, strict=True):
             if name is None:
-                raise InputError("is not called tautrace.RANK.0.0.trc", file=file)
+                raise InputError("is not named tautrace.RANK.0.0.trc", file=file)
             if name[3] == "0":
                 parts.append(_Part(file, file.with_name(f"events.{name[1]}.edf"), int(name[1])))
     parts.sort(key=lambda part: part.rank)
@@ -231,7 +231,7 @@ def _calls(part: _Part, notes: Notes) -> Iterator[_Call]:
         elif call is None:
             if known.kind != "size":
                 notes.add(
-                    "a message in no call is left out: TAU has stopped recording the function "
+                    "a message outside of calls is left out: TAU stopped recording the function "
                     "(TAU_THROTTLE=0 prevents that)",
                     f"rank {part.rank}, {time} us",
                 )
@@ -293,7 +293,7 @@ class TauRank(RankConverter):
     def _end(self) -> None:
         place = f"rank {self._rank}, at its end"
         if self._receives:
-            text = "a posted receive that took no message is left out"
+            text = "a posted receive without a message is left out"
             self._notes.add(text, place, len(self._receives))
         for request, posted in self._receives:
             self._calls.withdraw(posted, request)
@@ -328,7 +328,7 @@ class TauRank(RankConverter):
             self._collective(collective, call)
         elif name.startswith(("Comm_split", "Comm_create", "Cart_", "Graph_", "Dist_graph")):
             self._notes.add(
-                f"MPI_{name} is left out: collectives are taken to be of all ranks",
+                f"MPI_{name} is left out: collectives are assumed to involve all ranks",
                 self._place(call),
             )
         elif name in ("Probe", "Mprobe", "Cancel") or is_lost(name):
@@ -350,7 +350,7 @@ class TauRank(RankConverter):
                 done.append(request)
             else:
                 self._notes.add(
-                    "a receive that MPI_Start posts is posted where it is waited for",
+                    "a receive started by MPI_Start is posted at its wait",
                     self._place(call),
                 )
                 done.append(self._post("irecv", message))
@@ -361,7 +361,7 @@ class TauRank(RankConverter):
             done.append(self._posted.popleft())
         if self._posted or self._receives:
             self._notes.add(
-                "which requests a call has completed is taken from their order",
+                "the requests that a call completed are inferred from their order",
                 self._place(call),
             )
         self._calls.complete(done)
@@ -375,13 +375,14 @@ class TauRank(RankConverter):
         if name in ROOTED and name in _OF_ROOT and len(roots) == 1:
             root = roots[0]
         elif name in ROOTED:
-            text = f"MPI_{call.function} has rank 0 as its root, which the trace does not say"
+            text = f"MPI_{call.function} is assumed to have root 0, which is not in the trace"
             self._notes.add(text, self._place(call))
         known = [size or 0 for size in sizes]
         count = len(known)
         if name in VECTORS and name != "reducescatter":
             self._notes.add(
-                f"the sizes of MPI_{call.function} are spread evenly: the trace has their sum",
+                f"the sizes of MPI_{call.function} are spread evenly: the trace contains only "
+                "their sum",
                 self._place(call),
             )
         if name == "alltoallv":
@@ -436,8 +437,8 @@ class TauTrace(FormatTrace):
                 if called[0].split()[0] != called[1].split()[0]:
                     raise InputError(
                         f"the collective {place + 1} of rank {rank} is {called[0]}, and that of "
-                        f"rank 0 {called[1]}: collectives are of some ranks only, and TAU's native "
-                        "traces do not say of which; record with TAU_TRACE_FORMAT=otf2",
+                        f"rank 0 {called[1]}: some collectives involve only some ranks, which "
+                        "TAU's native traces do not record; record with TAU_TRACE_FORMAT=otf2",
                         file=self.parts[rank].file,
                     )
 

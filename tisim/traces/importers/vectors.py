@@ -57,8 +57,8 @@ class VectorSizes:
         own = members.index(rank)
         if action.endswith("alltoallv"):
             self._notes.add(
-                "the sizes of alltoallv are spread in proportion to what ranks send and receive "
-                "in all, which is what the trace has",
+                "the sizes of alltoallv are spread in proportion to the totals that ranks send and "
+                "receive, which are all the trace contains",
                 f"rank {rank}, {_place(comm, position)}",
             )
             rows = all_to_all_of_totals(sent, received)
@@ -79,7 +79,7 @@ class VectorSizes:
         if position < len(records):
             return records[position]
         self._notes.add(
-            "a rank lacks a collective that the others have",
+            "a rank lacks a collective that the others call",
             f"rank {rank}, {_place(comm, position)}",
         )
         return 0, 0

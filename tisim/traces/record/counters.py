@@ -47,15 +47,15 @@ def choose_counters(asked: str, program: Path | None) -> ChosenCounters:
     first, *others = asked.split(",")
     if first not in COUNTERS:
         raise InputError(
-            f"--counter {asked}: the first counter measures the volumes; it is one of "
+            f"--counter {asked}: the first counter measures the volumes and must be one of "
             f"{', '.join(COUNTERS)}, not {first!r}"
         )
     volumes, reason = _choose(first, program)
     further = {name: _further(name, asked) for name in others}
     if len(further) < len(others) or volumes in further:
-        raise InputError(f"--counter {asked}: a counter is named twice")
+        raise InputError(f"--counter {asked}: a counter occurs twice")
     if further and volumes == "qemu":
-        raise InputError(f"--counter {asked}: programs under QEMU have no counter beside it")
+        raise InputError(f"--counter {asked}: QEMU does not support further counters")
     return ChosenCounters(volumes, reason, further)
 
 
@@ -66,14 +66,13 @@ def _further(name: str, asked: str) -> str:
     events = events_of(name)
     if not events:
         raise InputError(
-            f"--counter {asked}: there is no counter {name!r} here that could stand beside "
-            f"another; there are time, {', '.join((FLOPS, *NAMED))}, and events of the processor "
-            "such as r01c7"
+            f"--counter {asked}: unknown further counter {name!r}; known are time, "
+            f"{', '.join((FLOPS, *NAMED))}, and processor events such as r01c7"
         )
     for event in events:
         reason = obstacle(event)
         if reason:
-            raise InputError(f"--counter {asked}: {name} is not counted here: {reason}")
+            raise InputError(f"--counter {asked}: {name} is not available here: {reason}")
     return "+".join(map(str, events))
 
 
@@ -84,14 +83,14 @@ def _choose(asked: str, program: Path | None) -> tuple[str, str]:
     if asked == "perf":
         reason = perf_obstacle()
         if reason:
-            raise InputError(f"--counter perf does not work here: {reason}; --counter auto does")
+            raise InputError(f"--counter perf does not work here: {reason}; use --counter auto")
         return "perf", ""
     counts_itself = program is not None and is_counting(program)
     if asked == "register":
         if program is not None and not counts_itself:
             raise InputError(
-                "--counter register needs a program that tisim cc, tisim c++ or tisim fc has "
-                "compiled and linked",
+                "--counter register needs a program compiled and linked by tisim cc, tisim c++ or "
+                "tisim fc",
                 file=program,
             )
         return "register", ""

@@ -79,7 +79,7 @@ def obstacle(event: Event) -> str:
     """Return why an event cannot be counted here, in user mode; empty if it can."""
     number = PERF_EVENT_OPEN.get(os.uname().machine)
     if number is None or os.uname().sysname != "Linux":
-        return "tisim knows no counter of this machine"
+        return "no known counter on this machine"
     # struct perf_event_attr, version 1: type, size, config, period, formats, flags.
     disabled, without_kernel, without_hypervisor = 1 << 0, 1 << 5, 1 << 6
     flags = disabled | without_kernel | without_hypervisor
@@ -93,6 +93,6 @@ def obstacle(event: Event) -> str:
     if error in (1, 13):
         return (
             "the kernel forbids counting (/proc/sys/kernel/perf_event_paranoid is above 2, or the "
-            "container's rules are strict)"
+            "container restricts it)"
         )
-    return f"the kernel offers no such counter ({os.strerror(error)})"
+    return f"the kernel does not support this counter ({os.strerror(error)})"

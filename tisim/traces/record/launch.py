@@ -100,15 +100,16 @@ def check_program(path: Path, executable: Executable, library: str) -> None:
     """
     if executable.is_static:
         raise InputError(
-            "the program is statically linked, so no recorder can be put between it and MPI; link "
-            "it dynamically, or with the recorder's source (tisim record --print-source DIR)",
+            "the program is statically linked, so the recorder cannot be inserted between it and "
+            "MPI; link it dynamically, or with the recorder's source (tisim record --print-source "
+            "DIR)",
             file=path,
         )
     needed, family = _family(executable) or ("", "")
     if not library.startswith(family):
         raise InputError(
-            f"the program uses {family} ({needed}), but the recorder was compiled for "
-            f"{library}; name the compiler of the program's MPI library with --mpicc",
+            f"the program uses {family} ({needed}), but the recorder was compiled for {library}; "
+            "give the compiler wrapper of the program's MPI library with --mpicc",
             file=path,
         )
 
@@ -141,7 +142,7 @@ def _options(launcher: str, values: Mapping[str, str]) -> list[str] | None:
     """Return the launcher's options that set variables; None if they are unknown."""
     path = shutil.which(launcher)
     if path is None:
-        raise InputError(f"there is no command {launcher}")
+        raise InputError(f"no such command: {launcher}")
     run = subprocess.run([path, "--version"], capture_output=True, text=True)
     text = run.stdout + run.stderr
     if any(name in text for name in ("Open MPI", "OpenRTE", "PRRTE", "prte")):

@@ -68,8 +68,8 @@ def record(
     counters = choose_counters(settings.counter, program)
     if settings.with_init and counters.volumes not in TIMES:
         raise InputError(
-            f"--with-init adds a time to volumes of the counter {counters.volumes}; it needs "
-            f"--counter {' or '.join(TIMES)}"
+            "--with-init adds a time to the volumes, not available for the counter "
+            f"{counters.volumes}; it needs --counter {' or '.join(TIMES)}"
         )
     variant = Variant.of(settings.io, arguments=settings.arguments)
     recorder = compiled_recorder(library, variant)
@@ -92,14 +92,14 @@ def record(
         shutil.rmtree(parts)
         if settings.gather is not None:
             raise InputError(
-                f"rank 0 has written no trace; parts may be in {settings.gather} on each host, "
-                "from which tisim pack makes one"
+                f"rank 0 wrote no trace; parts may be in {settings.gather} on each host, from "
+                "which tisim pack creates one"
             )
         failed = f" (its exit status was {status})" if status else ""
         raise InputError(
-            f"no rank was recorded{failed}: unless a rank has said why, either the program did not "
-            "call MPI_Init, or it looked that up in the MPI library itself (dlsym), or what starts "
-            "it does not pass LD_PRELOAD on to its ranks"
+            f"no rank was recorded{failed}: unless a rank printed a reason, the program did not "
+            "call MPI_Init, or looked it up in the MPI library itself (dlsym), or its launcher "
+            "does not pass LD_PRELOAD to the ranks"
         )
     timeline = (
         None if settings.timeline is None else write_timeline(parts, settings.timeline, output)
@@ -130,9 +130,9 @@ def _room_for_parts(settings: Settings, parts: Path) -> dict[str, str]:
 def _check(command: Sequence[str], output: Path, settings: Settings) -> None:
     """Refuse invalid arguments before anything is started."""
     if not command:
-        raise InputError("there is no program to record: tisim record -o FILE -- mpirun ...")
+        raise InputError("no program to record: tisim record -o FILE -- mpirun ...")
     if shutil.which(command[0]) is None:
-        raise InputError(f"there is no command {command[0]}")
+        raise InputError(f"no such command: {command[0]}")
     if settings.timeline is not None:
         check_writable(check_timeline(settings.timeline))
     check_writable(output)

@@ -45,7 +45,7 @@ def record_repeatedly(
     """
     if settings is not None and settings.timeline is not None:
         raise InputError(
-            "a timeline is that of one run: --timeline and --repeat exclude each other"
+            "a timeline shows a single run: --timeline and --repeat cannot be combined"
         )
     output = Path(output)
     check_writable(output)

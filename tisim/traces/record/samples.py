@@ -19,7 +19,7 @@ def add_recorded_samples(
     samples = read_recorded_samples(directory, calls_before)
     if samples is not None:
         if not trace.is_file():
-            raise InputError("computations were sampled; such a trace must be a file", file=trace)
+            raise InputError("computations were sampled; the trace must then be a file", file=trace)
         add_samples(trace, samples)
     return samples
 

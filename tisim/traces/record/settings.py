@@ -61,21 +61,16 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.timeline is not None and not self.times:
-            raise InputError("a timeline says when something happened, which needs times: --times")
+            raise InputError("--timeline needs --times")
         if self.spawned and (self.arguments or self.call_sites):
-            raise InputError(
-                "with --spawn ranks write text, which has no room for --arguments all and "
-                "--call-sites"
-            )
+            raise InputError("--spawn cannot be combined with --arguments all or --call-sites")
         if self.gather is not None and (self.spawned or self.sample or self.timeline):
-            raise InputError(
-                "--gather collects calls alone, without --spawn, --sample and --timeline"
-            )
+            raise InputError("--gather cannot be combined with --spawn, --sample or --timeline")
         if self.ranks is not None:
             _check_ranks(self.ranks)
         if self.memory is not None and not _LEAST_MEMORY <= self.memory <= _MOST_MEMORY:
             raise InputError(
-                f"the memory of a rank has to be between {_LEAST_MEMORY:,} and {_MOST_MEMORY:,} "
+                f"the memory of a rank must be between {_LEAST_MEMORY:,} and {_MOST_MEMORY:,} "
                 f"bytes, not {self.memory:,}"
             )
         if self.max_size is not None and self.max_size <= 0:
@@ -111,6 +106,6 @@ def _check_ranks(text: str) -> None:
     for item in text.split(","):
         match = _RANGE.fullmatch(item)
         if match is None:
-            raise InputError(f"{text!r} is not a list of ranks; write them as 0-3,7")
+            raise InputError(f"{text!r} is not a list of ranks such as 0-3,7")
         if int(match[2] or match[1]) < int(match[1]):
             raise InputError(f"the ranks {item} are in the wrong order")

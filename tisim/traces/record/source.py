@@ -113,7 +113,7 @@ def installed(name: str) -> Path:
     """
     path = TRACE_LIBRARY / name
     if not path.is_file():
-        raise InputError("is not installed: programs are recorded on Linux only", file=path)
+        raise InputError("is not installed: programs can be recorded only on Linux", file=path)
     return path
 
 

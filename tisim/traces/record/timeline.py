@@ -70,7 +70,7 @@ def write_timeline(
     target = check_timeline(path)
     files = files_of_ranks(parts, ".times")
     if not files:
-        raise InputError("no rank has written when its calls began and ended", file=parts)
+        raise InputError("no rank wrote the times of its calls", file=parts)
     tables: list[pd.DataFrame] = []
     error = 0.0
     for rank, file in files.items():

@@ -131,7 +131,7 @@ class BitDecoder {
   void finish() const {
     if (coded_.size() > taken_ || coded_.size() + 4 < taken_) {
       throw FormatError("a coded section has " + std::to_string(coded_.size()) +
-                        " bytes, which are not those of its content");
+                        " bytes, which do not match its content");
     }
   }
 
@@ -159,7 +159,7 @@ inline bool may_expand(std::string_view coded, std::size_t expected_size) {
 inline void check_expansion(std::string_view coded, std::size_t expected_size) {
   if (may_expand(coded, expected_size)) return;
   throw FormatError("a coded section is too short for the " + std::to_string(expected_size) +
-                    " bytes that it should hold");
+                    " bytes that it should contain");
 }
 
 // Bytes coded adaptively, without tables of their own: the form of tables and grammars in files

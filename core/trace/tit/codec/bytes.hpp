@@ -81,7 +81,7 @@ class ByteReader {
         return value;
       }
     }
-    throw FormatError("a number is not written as it should be");
+    throw FormatError("a number is encoded incorrectly");
   }
 
   // A varint of at most `most`; `what` names it in the message.

@@ -50,7 +50,7 @@ TEST("tit codec: a number that is not in its shortest form is refused") {
   for (const std::string_view bytes : {"\x80\x00"sv, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"sv,
                                        "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"sv}) {
     ByteReader reader(bytes);
-    CHECK_THROWS(reader.varint(), FormatError, "not written as it should be");
+    CHECK_THROWS(reader.varint(), FormatError, "encoded incorrectly");
   }
   ByteReader cut("\x80"sv);
   CHECK_THROWS(cut.varint(), FormatError, "end too early");
@@ -102,8 +102,7 @@ TEST("tit codec: damaged copies give other bytes or an error, never a crash") {
     }
   }
   CHECK_THROWS(expand_copies(coded, std::size_t{1} << 40), FormatError, "too short for");
-  CHECK_THROWS(expand_copies(coded + "12345", bytes.size()), FormatError,
-               "not those of its content");
+  CHECK_THROWS(expand_copies(coded + "12345", bytes.size()), FormatError, "not match its content");
 }
 
 // The form of sections before writers coded them by copies only.
@@ -130,8 +129,7 @@ TEST("tit codec: sections that were coded bit by bit are read, and damaged ones 
     }
   }
   CHECK_THROWS(expand_bytes(coded, std::size_t{1} << 40), FormatError, "too short for");
-  CHECK_THROWS(expand_bytes(coded + "12345", bytes.size()), FormatError,
-               "not those of its content");
+  CHECK_THROWS(expand_bytes(coded + "12345", bytes.size()), FormatError, "not match its content");
 }
 
 }  // namespace tisim::tit

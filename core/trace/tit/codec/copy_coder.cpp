@@ -172,7 +172,7 @@ class CopyDecoder {
         take_number(counters_.length) + (is_again ? kLeastAgain : kLeastCopy) - 1;
     if (distance_ == 0 || distance_ > static_cast<std::size_t>(at - begin) ||
         length > static_cast<std::size_t>(end - at)) {
-      throw FormatError("a coded section copies bytes that are not there");
+      throw FormatError("a coded section copies missing bytes");
     }
     // One by one: a copy may overlap its own output.
     const char* from = at - distance_;

@@ -213,7 +213,7 @@ void ColumnDecoder::start(const char* begin, const char* end) {
       size < states_size || (size - states_size) % sizeof(std::uint32_t) != 0 ||
       // Ensures that four bytes can be read at the end of the words.
       (has_words && states_size < sizeof(std::uint32_t))) {
-    throw FormatError("the values of a column are none");
+    throw FormatError("the values of a column are invalid");
   }
   const char* at = end - states_size;
   if (has_words) {

@@ -44,7 +44,7 @@ class LayoutReader {
       fixed.attribute = number(least);
       fixed.argument = Argument::read(in_);
       if (fixed.argument.mode != Mode::constant && fixed.argument.mode != Mode::by_rank) {
-        throw FormatError("an attribute is said in no known way");
+        throw FormatError("an attribute has an unknown encoding");
       }
     }
     read_numbers(layout.before);
@@ -59,7 +59,7 @@ class LayoutReader {
   // The next number, at least `least`, which is then set to the following one.
   std::uint32_t number(std::uint32_t& least) {
     const std::uint64_t number = in_.varint();
-    if (number >= attributes_ || number < least) throw FormatError("an attribute is not there");
+    if (number >= attributes_ || number < least) throw FormatError("an attribute is missing");
     least = static_cast<std::uint32_t>(number) + 1;
     return static_cast<std::uint32_t>(number);
   }
@@ -189,7 +189,7 @@ void AttributeTables::read(ByteReader& in, const TraceTables& tables) {
     std::size_t vectors = 0;
     for (std::size_t left = tables.classes[i].signatures.size(); left > 0; --left) {
       const std::uint64_t number = in.varint();
-      if (number >= layouts.size()) throw FormatError("a call has attributes that are not there");
+      if (number >= layouts.size()) throw FormatError("a call has missing attributes");
       of_class.layout_of.push_back(static_cast<std::uint32_t>(number));
       for (const CallAttributes::Fixed& fixed : layouts[number].fixed) {
         if (fixed.argument.mode == Mode::by_rank) ++vectors;
@@ -203,7 +203,7 @@ void AttributeTables::read(ByteReader& in, const TraceTables& tables) {
   number_sites(tables);
   if (sites_count() > in.left()) throw FormatError("it has more sites than bytes");
   read_coded(in, sites_count(), tables.ranks);
-  if (!in.at_end()) throw FormatError("its attributes are longer than what they say");
+  if (!in.at_end()) throw FormatError("its attributes are longer than declared");
 }
 
 }  // namespace tisim::tit

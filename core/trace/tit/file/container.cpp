@@ -31,7 +31,7 @@ std::uint8_t flags_of(const Section& section) {
 Coding coding_of(std::uint8_t flags) {
   if ((flags & ~(kRequired | kCoded | kByCopies)) != 0 ||
       (flags & (kCoded | kByCopies)) == (kCoded | kByCopies)) {
-    throw FormatError("a section is coded in no known way");
+    throw FormatError("a section has an unknown encoding");
   }
   return (flags & kCoded) != 0      ? Coding::thorough
          : (flags & kByCopies) != 0 ? Coding::quick
@@ -126,7 +126,7 @@ std::uint32_t container_version(const ByteSource& source) {
 std::vector<Section> read_container(const ByteSource& source) {
   const std::string head = source.read(0, kFixedHeader + kMostLength);
   ByteReader in(head);
-  if (in.bytes(kMagic.size()) != kMagic) throw FormatError("it does not begin as a packed trace");
+  if (in.bytes(kMagic.size()) != kMagic) throw FormatError("it does not begin like a packed trace");
   in.fixed32();
   const std::uint32_t checksum = in.fixed32();
   const std::uint64_t all = source.size();
@@ -134,7 +134,7 @@ std::vector<Section> read_container(const ByteSource& source) {
   const auto start = static_cast<std::uint64_t>(in.position() - head.data());
   const std::string table = source.read(start, length);
   if (table.size() < length || crc32c(table.data(), table.size()) != checksum) {
-    throw FormatError("its table of sections is not what was written");
+    throw FormatError("its table of sections has a wrong checksum");
   }
   std::vector<Section> sections;
   std::uint64_t offset = start + length;
@@ -151,7 +151,7 @@ std::vector<Section> read_container(const ByteSource& source) {
 std::string read_section(const ByteSource& source, const Section& section) {
   std::string stored = source.read(section.offset, section.stored);
   if (stored.size() != section.stored || crc32c(stored.data(), stored.size()) != section.checksum) {
-    throw FormatError("its section " + section.name + " is not what was written");
+    throw FormatError("its section " + section.name + " has a wrong checksum");
   }
   const auto size = static_cast<std::size_t>(section.size);
   switch (section.coding) {

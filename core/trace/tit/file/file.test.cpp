@@ -70,7 +70,7 @@ TEST("containers: flags that are not known are refused") {
     other.fixed32(crc32c(table.data.data(), table.data.size()));
     other.text(table.data);
     CHECK_THROWS(read_container(test::TextSource(other.data)), FormatError,
-                 "coded in no known way");
+                 "has an unknown encoding");
   }
 }
 
@@ -232,11 +232,11 @@ TEST("tables: ranks, classes and calls that are not there are refused") {
   for (const std::int64_t number : {std::int64_t{1}, std::int64_t{-1}, INT64_MAX}) {
     tables = sound();
     tables.class_of = per_rank(0, number);
-    CHECK(contains(fault_of(tables), "a rank is in no class"));
+    CHECK(contains(fault_of(tables), "a rank has no class"));
   }
   tables = sound();
   tables.classes[0].signatures = {0, 2};
-  CHECK(contains(fault_of(tables), "a class has a call that is not there"));
+  CHECK(contains(fault_of(tables), "a class has a missing call"));
   tables = sound();
   tables.signatures[0].shape = 3;
   CHECK(contains(fault_of(tables), "a call has no shape"));
@@ -248,17 +248,17 @@ TEST("tables: ranks, classes and calls that are not there are refused") {
 TEST("tables: shapes, volumes and names that are none are refused") {
   TraceTables tables = sound();
   std::swap(tables.shapes[0], tables.shapes[2]);
-  CHECK(contains(fault_of(tables), "its first shapes are not what they must be"));
+  CHECK(contains(fault_of(tables), "its first shapes are wrong"));
   tables = sound();
   tables.signatures.push_back({0, {{Mode::relative, 1}}});
-  CHECK(contains(fault_of(tables), "a volume is none"));
+  CHECK(contains(fault_of(tables), "a volume is invalid"));
   tables.signatures.back().arguments = {{Mode::constant, -1}};
-  CHECK(contains(fault_of(tables), "a volume is none"));
+  CHECK(contains(fault_of(tables), "a volume is invalid"));
   // A vector of volumes with an invalid one.
   tables.signatures.back().arguments = {{Mode::by_rank, 0}};
   tables.classes[0].signatures = {0, 1, 2};
   tables.classes[0].vectors = {per_rank(5, -7)};
-  CHECK(contains(fault_of(tables), "a volume is none"));
+  CHECK(contains(fault_of(tables), "a volume is invalid"));
   tables = sound();
   tables.layout.names[0].text = std::string(1, static_cast<char>(kVolumeMark));
   tables.layout.names[0].numbers = {per_rank(0, 0)};
@@ -268,21 +268,21 @@ TEST("tables: shapes, volumes and names that are none are refused") {
 TEST("tables: columns of no rank, no call or no volume are refused") {
   TraceTables tables = sound();
   tables.contexts[1].at = 2;
-  CHECK(contains(fault_of(tables), "a context is of no call"));
+  CHECK(contains(fault_of(tables), "a context has no call"));
   tables = sound();
   tables.contexts[1].before = 3;
   CHECK(contains(fault_of(tables), "a context is 3, but at most 2"));
   tables = sound();
   tables.columns[1].rank = 2;
-  CHECK(contains(fault_of(tables), "a column is of no rank"));
+  CHECK(contains(fault_of(tables), "a column has no rank"));
   tables = sound();
   tables.columns[1].rank = 0;
   CHECK(contains(fault_of(tables), "a rank has two columns"));
   tables = sound();
   tables.volumes = {7, 7};
-  CHECK(contains(fault_of(tables), "a volume is none"));
+  CHECK(contains(fault_of(tables), "a volume is invalid"));
   tables.volumes = {~std::uint64_t{0}};
-  CHECK(contains(fault_of(tables), "a volume is none"));
+  CHECK(contains(fault_of(tables), "a volume is invalid"));
 }
 
 TEST("tables: numbers of what follows beyond the bytes are refused") {

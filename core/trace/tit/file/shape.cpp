@@ -140,9 +140,9 @@ std::string fault_of_shape(std::string_view shape) {
     const bool is_last = i + 1 == shape.size();
     const bool is_only = is_last && i == 0;
     if (c == 0) return "a line has a byte 0 that is not marked";
-    if (c == kNoRankMark && i != 0) return "a mark stands where it cannot";
-    if (c == kStepMark && !is_last) return "a mark stands where it cannot";
-    if (c == kSilentMark && !is_only) return "a mark stands where it cannot";
+    if (c == kNoRankMark && i != 0) return "a mark is misplaced";
+    if (c == kStepMark && !is_last) return "a mark is misplaced";
+    if (c == kSilentMark && !is_only) return "a mark is misplaced";
     if (c != kLiteralMark && c != kPaddedMark) continue;
     if (is_last) return "a line ends inside a mark";
     ++i;

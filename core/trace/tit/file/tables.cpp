@@ -39,7 +39,7 @@ void write_signature(const Signature& signature, Bytes& out) {
 
 Mode checked_mode(std::uint64_t number) {
   if (number > static_cast<std::uint64_t>(Mode::column)) {
-    throw FormatError("an argument is said in no known way");
+    throw FormatError("an argument has an unknown encoding");
   }
   return static_cast<Mode>(number);
 }
@@ -56,7 +56,7 @@ Signature read_signature(ByteReader& in, const std::vector<Shape>& shapes) {
     const bool is_none = argument.mode == Mode::constant &&
                          !is_volume_code(static_cast<std::uint64_t>(argument.value));
     if (hole.mark == kVolumeMark && (is_relative || is_none)) {
-      throw FormatError("a volume is none");
+      throw FormatError("a volume is invalid");
     }
     signature.arguments.push_back(argument);
   }
@@ -77,7 +77,7 @@ void write_class(const RankClass& made, Bytes& out) {
 
 void check_volumes(const RankVector& vector, const std::vector<std::int32_t>& ranks) {
   for (const std::int64_t code : vector.all(ranks)) {
-    if (!is_volume_code(static_cast<std::uint64_t>(code))) throw FormatError("a volume is none");
+    if (!is_volume_code(static_cast<std::uint64_t>(code))) throw FormatError("a volume is invalid");
   }
 }
 
@@ -93,7 +93,7 @@ RankClass read_class(ByteReader& in, const TraceTables& tables,
   for (std::uint64_t i = 0; i < head / 2; ++i) {
     next += in.zigzag();
     if (next < 0 || next >= static_cast<std::int64_t>(tables.signatures.size())) {
-      throw FormatError("a class has a call that is not there");
+      throw FormatError("a class has a missing call");
     }
     const Signature& signature = tables.signatures[static_cast<std::size_t>(next)];
     const std::vector<Hole>& holes = tables.shapes[signature.shape].holes;
@@ -190,7 +190,7 @@ void TraceTables::read_trace(ByteReader& in) {
   if (shapes.size() < kFirstShape || shapes[kComputeShape].holes.size() != 1 ||
       shapes[kComputeShape].holes[0].mark != kVolumeMark ||
       shapes[kSilentShape].text != std::string(1, static_cast<char>(kSilentMark))) {
-    throw FormatError("its first shapes are not what they must be");
+    throw FormatError("its first shapes are wrong");
   }
   const std::size_t signatures_count = in.count("the number of calls");
   signatures.reserve(signatures_count);
@@ -203,7 +203,7 @@ void TraceTables::read_trace(ByteReader& in) {
   for (std::size_t i = 0; i < classes_count; ++i) {
     classes.push_back(read_class(in, *this, places.ranks[i]));
   }
-  if (!in.at_end()) throw FormatError("its tables are longer than what they say");
+  if (!in.at_end()) throw FormatError("its tables are longer than declared");
   number_kinds();
 }
 
@@ -231,7 +231,7 @@ void TraceTables::read_columns(ByteReader& in) {
   for (std::size_t i = 0; i < count; ++i) {
     volume += in.varint();
     if (!is_volume_code(volume) || (i > 0 && volume <= volumes.back())) {
-      throw FormatError("a volume is none");
+      throw FormatError("a volume is invalid");
     }
     volumes.push_back(volume);
   }
@@ -250,14 +250,14 @@ void TraceTables::read_columns(ByteReader& in) {
     context.before += static_cast<std::uint32_t>(in.at_most(kinds_count, "a context"));
     context.at = static_cast<std::uint32_t>(in.varint());
     if (context.before > kinds_count || context.at >= kinds_count) {
-      throw FormatError("a context is of no call");
+      throw FormatError("a context has no call");
     }
     contexts.push_back(context);
     context.first_site += 1 + arguments[context.at];
     if (context.first_site > in.left()) throw FormatError("it has more sites than bytes");
   }
   read_coded(in, context.first_site, ranks);
-  if (!in.at_end()) throw FormatError("its columns are longer than what they say");
+  if (!in.at_end()) throw FormatError("its columns are longer than declared");
 }
 
 void CodedColumns::write_coded(Bytes& out) const {
@@ -298,7 +298,7 @@ void CodedColumns::read_coded(ByteReader& in, std::size_t sites_count, std::uint
     const std::uint64_t step = in.varint();
     if (i > 0 && step == 0) throw FormatError("a rank has two columns");
     rank += step;
-    if (step >= ranks || rank >= ranks) throw FormatError("a column is of no rank");
+    if (step >= ranks || rank >= ranks) throw FormatError("a column has no rank");
     column.rank = static_cast<std::uint32_t>(rank);
     column.volumes = in.varint();
     const std::size_t blocks = in.count("the number of blocks", 6);
@@ -323,7 +323,7 @@ void for_each_class(const RankVector& class_of, std::uint32_t ranks, std::uint32
                     const Take& take) {
   class_of.for_each(ranks, [&](std::uint32_t rank, std::int64_t number) {
     if (number < 0 || number >= static_cast<std::int64_t>(classes)) {
-      throw FormatError("a rank is in no class");
+      throw FormatError("a rank has no class");
     }
     take(rank, static_cast<std::uint32_t>(number));
   });

@@ -223,7 +223,7 @@ Grammar Grammar::read(ByteReader& in, std::uint32_t terminals) {
     whole += part * times;
   };
   const auto deepen = [](Open& around, std::size_t inner) {
-    if (inner >= kDeepestGrammar) throw FormatError("rules are too deep in one another");
+    if (inner >= kDeepestGrammar) throw FormatError("rules are nested too deeply");
     around.depth = std::max(around.depth, inner + 1);
   };
   for (;;) {
@@ -247,7 +247,7 @@ Grammar Grammar::read(ByteReader& in, std::uint32_t terminals) {
       continue;
     }
     if (kind == kNewRule) {
-      if (path.size() == kDeepestGrammar) throw FormatError("rules are too deep in one another");
+      if (path.size() == kDeepestGrammar) throw FormatError("rules are nested too deeply");
       const auto number = static_cast<std::uint32_t>(grammar.rules.size());
       if (number == kMostSymbols) throw FormatError("there are too many rules");
       grammar.rules[open.rule].push_back(Item::rule(number, times));

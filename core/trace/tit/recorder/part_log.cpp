@@ -167,7 +167,7 @@ bool take_record(ByteReader& in, Record& record) {
 std::vector<Record> records_of(std::string_view log) {
   ByteReader in(log);
   if (log.substr(0, kLogMagic.size()) != kLogMagic) {
-    throw FormatError("it does not begin as the part of a rank");
+    throw FormatError("it does not begin like the part of a rank");
   }
   in.bytes(kLogMagic.size());
   std::vector<Record> records;
@@ -221,7 +221,7 @@ void PartLog::append(RecordKind kind, std::string_view payload) {
 void PartLog::drop_replaced() {
   const std::string path = path_ + ".new";
   const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0) return fail("cannot be written anew");
+  if (descriptor < 0) return fail("cannot be rewritten");
   const int old = std::exchange(descriptor_, descriptor);
   const std::uint64_t old_size = std::exchange(size_, 0);
   std::uint64_t so_far = 0;

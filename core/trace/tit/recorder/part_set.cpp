@@ -43,12 +43,12 @@ Attribute read_attribute(std::string_view bytes) {
 RecordedShape read_shape(std::string_view bytes, const std::vector<Attribute>& attributes) {
   ByteReader in(bytes);
   RecordedShape shape = RecordedShape::read(in);
-  if (!in.at_end()) throw FormatError("a shape is longer than what it says");
+  if (!in.at_end()) throw FormatError("a shape is longer than declared");
   const auto check = [&attributes](const std::vector<std::uint32_t>& numbers, bool are_fixed) {
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       if (numbers[i] >= attributes.size() || attributes[numbers[i]].is_fixed() != are_fixed ||
           (i > 0 && numbers[i] <= numbers[i - 1])) {
-        throw FormatError("a call has an attribute that it cannot have");
+        throw FormatError("a call has an invalid attribute");
       }
     }
   };
@@ -76,14 +76,14 @@ RankLog::Stretch read_stretch(std::string_view bytes, const std::vector<Recorded
     stretch.calls.push_back(std::move(call));
   }
   stretch.grammar = Grammar::read(in, static_cast<std::uint32_t>(stretch.calls.size()));
-  if (!in.at_end()) throw FormatError("a stretch of calls is longer than what it says");
+  if (!in.at_end()) throw FormatError("a stretch of calls is longer than declared");
   return stretch;
 }
 
 void read_attribute_values(std::string_view bytes, RankLog& log) {
   for (ByteReader in(bytes); !in.at_end();) {
     const std::uint64_t attribute = in.varint();
-    if (attribute >= log.attributes.size()) throw FormatError("a value is of no attribute");
+    if (attribute >= log.attributes.size()) throw FormatError("a value has no attribute");
     log.attribute_values[static_cast<std::size_t>(attribute)].push_back(in.varint());
   }
 }
@@ -113,7 +113,7 @@ RankLog RankLog::read(std::string_view log) {
         so_far = {};
         break;
       case RecordKind::again:
-        if (made.stretches.empty()) throw FormatError("a stretch of calls is not there");
+        if (made.stretches.empty()) throw FormatError("a stretch of calls is missing");
         sequence.add(static_cast<std::uint32_t>(
             in.at_most(made.stretches.size() - 1, "the number of a stretch of calls")));
         so_far = {};
@@ -139,7 +139,7 @@ RankLog RankLog::read(std::string_view log) {
         break;
     }
   }
-  if (made.ranks == 0) throw FormatError("it does not say of which rank it is");
+  if (made.ranks == 0) throw FormatError("it lacks its rank");
   if (static_cast<std::uint32_t>(made.rank) >= made.ranks) {
     throw FormatError("a rank is not one of the program");
   }
@@ -190,10 +190,10 @@ std::string PartSet::write() const {
 PartSet PartSet::read(std::string_view bytes) {
   ByteReader in(bytes);
   if (bytes.substr(0, kSetMagic.size()) != kSetMagic) {
-    throw FormatError("it does not begin as recorded parts");
+    throw FormatError("it does not begin like recorded parts");
   }
   in.bytes(kSetMagic.size());
-  if (in.varint() != kSetVersion) throw FormatError("it is of another version");
+  if (in.varint() != kSetVersion) throw FormatError("it has another version");
   const std::uint32_t checksum = in.fixed32();
   if (crc32c(in.position(), in.left()) != checksum) throw FormatError("it is damaged");
   PartSet set;
@@ -203,7 +203,7 @@ PartSet PartSet::read(std::string_view bytes) {
     const bool is_complete = in.byte() != 0;
     set.parts_.emplace(rank, Part{is_complete, std::string(in.text())});
   }
-  if (!in.at_end()) throw FormatError("it is longer than what it says");
+  if (!in.at_end()) throw FormatError("it is longer than declared");
   return set;
 }
 
@@ -274,7 +274,7 @@ class RankTrace {
     }
     for (const Attribute& attribute : log.attributes) {
       const std::uint32_t number = writer.attribute(attribute);
-      if (number >= kMostAttributes) throw FormatError("parts have too many attributes together");
+      if (number >= kMostAttributes) throw FormatError("parts have too many attributes in total");
       if (std::find(attributes_.begin(), attributes_.end(), number) != attributes_.end()) {
         throw FormatError("an attribute is declared twice");
       }
@@ -309,7 +309,7 @@ class RankTrace {
       std::int64_t value = call.numbers[shape.holes() + i];
       if (log_.attributes[shape.fixed[i]].kind == AttributeKind::text) {
         if (static_cast<std::uint64_t>(value) >= texts_.size()) {
-          throw FormatError("a text is not there");
+          throw FormatError("a text is missing");
         }
         value = texts_[static_cast<std::size_t>(value)];
       }

@@ -260,7 +260,7 @@ TEST("parts: damaged bytes are refused") {
     damaged[random() % damaged.size()] ^= static_cast<char>(1 << random() % 8);
     CHECK_THROWS(PartSet::read(damaged), FormatError, "");
   }
-  CHECK_THROWS(PartSet::from_log("something else"), FormatError, "does not begin as");
+  CHECK_THROWS(PartSet::from_log("something else"), FormatError, "does not begin like");
 }
 
 namespace {

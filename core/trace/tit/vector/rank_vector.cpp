@@ -245,7 +245,7 @@ void RankVector::write_plain(Bytes& out) const {
 void RankVector::read_plain(ByteReader& in, std::size_t count) {
   const std::uint64_t least = bits(in.zigzag());
   const std::uint8_t width = in.byte();
-  if (width == 0 || width > 8) throw FormatError("a number is not written as it should be");
+  if (width == 0 || width > 8) throw FormatError("a number is encoded incorrectly");
   if (count > in.left() / width) {
     throw FormatError("a vector of ranks does not have a value for each rank");
   }
@@ -273,10 +273,10 @@ void RankVector::write_multiple(Bytes& out) const {
 void RankVector::read_multiple(ByteReader& in, std::size_t count,
                                const std::vector<RankVector>& before) {
   const std::uint64_t back = in.varint();
-  if (back >= before.size()) throw FormatError("a vector is of multiples of one that is not there");
+  if (back >= before.size()) throw FormatError("a vector contains multiples of a missing one");
   const RankVector& other = before[before.size() - 1 - static_cast<std::size_t>(back)];
   if (!other.may_have_multiples()) {
-    throw FormatError("a vector is of multiples of one that is not plain");
+    throw FormatError("a vector contains multiples of one that is not plain");
   }
   multiple_.back = static_cast<std::size_t>(back) + 1;
   multiple_.others = other.values_;

@@ -239,12 +239,12 @@ TEST("rank vector: multiples of what is not there, or has none, are refused") {
   };
   const std::string plain("\x08\x00\x01\x05\x07", 5);
   const std::string twice("\x0b\x00\x02\x01\x00\x00", 6);
-  refused(twice, "one that is not there");
-  refused(plain + std::string("\x0b\x01\x02\x01\x00\x00", 6), "one that is not there");
+  refused(twice, "a missing one");
+  refused(plain + std::string("\x0b\x01\x02\x01\x00\x00", 6), "a missing one");
   refused(std::string("\x00\x02", 2) + twice, "one that is not plain");
   // No multiples of multiples, neither as the referenced vector nor as the rest.
   refused(plain + twice + twice, "one that is not plain");
-  refused(plain + std::string("\x0b\x00\x02\x01", 4) + twice, "one that is not there");
+  refused(plain + std::string("\x0b\x00\x02\x01", 4) + twice, "a missing one");
   refused(plain + std::string("\x0b\x00\x02\x00\x00\x00", 6), "has no parts");
   refused(plain + std::string("\x0b\x00\x81\x80\x04\x01\x00\x00", 8), "a multiple");
 }

@@ -264,7 +264,7 @@ def test_views_are_blocks_at_distances(one_recorder: Recorder) -> None:
 
 def test_irregular_views_are_counted(one_recorder: Recorder) -> None:
     trace = _record(VIEWS.replace("{1, 4, 7}", "{1, 4, 8}"), one_recorder)
-    assert "warning: 2 calls of MPI_File_set_view are not in the trace" in trace.run.stderr
+    assert "warning: 2 calls to MPI_File_set_view are not in the trace" in trace.run.stderr
 
 
 def test_files_of_parts_of_the_ranks(one_recorder: Recorder) -> None:
@@ -378,7 +378,7 @@ def test_calls_in_two_steps(one_recorder: Recorder) -> None:
 
 def test_without_being_asked_for_files_are_counted(recorder: Recorder) -> None:
     trace = _record(SHARED, recorder, "none")
-    assert "warning: 2 calls of MPI_File_write_shared are not in the trace" in trace.run.stderr
+    assert "warning: 2 calls to MPI_File_write_shared are not in the trace" in trace.run.stderr
     assert _of_files(trace, 1) == []
 
 

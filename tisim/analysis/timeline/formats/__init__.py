@@ -36,10 +36,12 @@ def timeline_output(path: str | os.PathLike[str], run: Run) -> Output:
     target = Path(path)
     suffix = target.suffix.lower()
     if suffix not in SUFFIXES:
-        raise InputError(f"a timeline's suffix is one of {', '.join(SUFFIXES)}", file=target)
+        raise InputError(
+            f"the suffix of a timeline must be one of {', '.join(SUFFIXES)}", file=target
+        )
     if run.part is not None and suffix not in WITH_PARTS:
         raise InputError(
-            f"holds all of the time; --begin and --end choose a part of {', '.join(WITH_PARTS)}, "
+            f"always contains the whole run; --begin and --end apply to {', '.join(WITH_PARTS)}, "
             "--gantt and --report",
             file=target,
         )

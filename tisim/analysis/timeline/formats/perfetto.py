@@ -106,8 +106,8 @@ class PerfettoOutput(FileOutput):
         self._writer.counter(text, "ns", times, np.full(2, float(self._shortest)))
         self._file.write(self._writer.take(True))
         self._run.warnings.append(
-            f"{self._file.path}: {text}, so that the file has less than {_LIMIT / 1e9:g} GB; "
-            "--begin and --end show all of a part"
+            f"{self._file.path}: {text} to keep the file below {_LIMIT / 1e9:g} GB; --begin and "
+            "--end show a part in full"
         )
 
     def _write_streams(self) -> None:

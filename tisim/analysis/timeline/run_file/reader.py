@@ -427,7 +427,7 @@ class RunFile:
 def _info(archive: zipfile.ZipFile, path: Path) -> RunInfo:
     info = json.loads(archive.read(INFO))
     if not isinstance(info, dict) or info.get("format") != FORMAT:
-        raise ValueError(f"{INFO} does not say {FORMAT!r}")
+        raise ValueError(f"{INFO} does not contain {FORMAT!r}")
     if info.get("version") != VERSION:
         raise InputError(
             f"is a run file of version {info.get('version')}, this tisim reads version {VERSION}; "
@@ -444,14 +444,14 @@ def _impossible(info: RunInfo) -> str | None:
     """Return an error if numbers of a run file are inconsistent; else None."""
     states, kinds = len(info["states"]), len(info["kinds"])
     if info["ranks"] < 1 or len(info["host_of"]) != info["ranks"]:
-        return "it has not a host for each rank"
+        return "it lacks a host for each rank"
     if not all(0 <= host < len(info["hosts"]) for host in info["host_of"]):
         return "a rank is on no host"
     if any(len(key) != 2 or min(key) < 0 for key in info["keys"]):
         return "a key is not a pair of a state and a kind"
     if any(state >= states or kind >= kinds for state, kind in info["keys"]):
         return "a key is of no state or kind"
-    return None if 0 <= info["end"] < math.inf else "it has no end"
+    return None if 0 <= info["end"] < math.inf else "it has no end time"
 
 
 def _damaged(path: Path, error: Exception) -> InputError:

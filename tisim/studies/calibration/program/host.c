@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
   a = malloc(sizeof *a * (size_t)length);
   b = malloc(sizeof *b * (size_t)length);
   if (length < 1 || !to || !a || !b) {
-    fprintf(stderr, "host: no memory for three arrays of %ld doubles a rank\n", length);
+    fprintf(stderr, "host: no memory for three arrays of %ld doubles per rank\n", length);
     MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
   }
   for (i = 0; i < length; i++) to[i] = a[i] = b[i] = 1.0; /* first touch by the using rank */

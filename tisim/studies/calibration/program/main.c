@@ -183,7 +183,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(all, &rank);
   MPI_Comm_size(all, &ranks);
   if (ranks < 2) {
-    fprintf(stderr, "benchmark: start two ranks or more\n");
+    fprintf(stderr, "benchmark: start at least two ranks\n");
     MPI_Finalize();
     return EXIT_FAILURE;
   }

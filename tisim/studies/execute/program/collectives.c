@@ -23,7 +23,7 @@ enum { RANKS, ROOT, SEND_COUNT, RECEIVE_COUNT, SEND_WIDTH, RECEIVE_WIDTH, VECTOR
 
 static int as_count(int64_t value) {
   if (value > INT_MAX)
-    fail("a collective of %lld bytes a rank: MPI's counts end at 2^31-1", (long long)value);
+    fail("a collective of %lld bytes per rank exceeds MPI's limit of 2^31-1", (long long)value);
   return (int)value;
 }
 

@@ -63,7 +63,7 @@ MPI_Comm topology_of(const struct instruction* instruction, int destinations,
                                    MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &table[number].topology);
     table[number].has_topology = 1;
   } else if (!are_neighbours(table[number].topology, destinations, destination, sources, source)) {
-    fail("the neighbours in communicator %d are not those of an earlier call, as they are in MPI",
+    fail("the neighbours in communicator %d differ from those of an earlier call, unlike in MPI",
          number);
   }
   return table[number].topology;

@@ -35,7 +35,7 @@ static void execute_instructions(double count) {
 #elif defined(__aarch64__)
   __asm__ volatile("1:\n\tsubs %0, %0, #1\n\tb.ne 1b" : "+r"(turns) : : "cc");
 #else
-  fail("compute=instructions is not known on this processor; use spin");
+  fail("compute=instructions is not supported on this processor; use spin");
 #endif
 }
 

@@ -81,7 +81,7 @@ static enum compute_mode mode_of(const char* value) {
   static const char* const names[] = {"none", "sleep", "spin", "instructions"};
   for (int mode = 0; mode < 4; mode++)
     if (strcmp(value, names[mode]) == 0) return (enum compute_mode)mode;
-  fail("compute=%s is none of sleep, spin, instructions, none", value);
+  fail("compute=%s is not one of sleep, spin, instructions, none", value);
 }
 
 /* Returns the value after NAME= in a word; NULL: it is another option. */
@@ -116,7 +116,7 @@ static void take_options(int count, char** words) {
       options->scratch = value;
     else if (value_of(word, "results") == NULL)
       fail(
-          "%s is not an option; they are results, repeat, warm_up, speed, timeline, compute and "
+          "%s is not an option; options are results, repeat, warm_up, speed, timeline, compute and "
           "scratch",
           word);
   }

@@ -109,7 +109,7 @@ static void check_hosts(void) {
   free(all);
   if (here > own.available && first == program.rank)
     fail(
-        "the messages of the ranks on this host need %.3g MB of memory, and %.3g MB are free; "
+        "the messages of the ranks on this host need %.3g MB of memory, but %.3g MB are free; "
         "use more hosts",
         (double)here / 1e6, (double)own.available / 1e6);
   PMPI_Barrier(program.control);

@@ -36,7 +36,7 @@ static FILE* create(const char* name, int rank) {
   else
     snprintf(path, sizeof path, "%s/%s-%d", directory, name, rank);
   FILE* const file = fopen(path, "w+");
-  if (file == NULL) fail("%s: %s; all hosts need this directory", path, strerror(errno));
+  if (file == NULL) fail("%s: %s; all hosts must share this directory", path, strerror(errno));
   return file;
 }
 

@@ -32,7 +32,7 @@ static void* checked(void* memory) {
 /* Every name of the trace is placed below the directory: `..` becomes `__`. */
 struct scratch_file* scratch_file_of(const int64_t* name, int64_t count) {
   const char* const directory = program.options.scratch;
-  if (directory == NULL) fail("the trace works on files: scratch=DIR names their directory");
+  if (directory == NULL) fail("the trace accesses files: give their directory with scratch=DIR");
   const size_t begin = strlen(directory);
   char* const path = checked(malloc(begin + (size_t)count + 2));
   memcpy(path, directory, begin);

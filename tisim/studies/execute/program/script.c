@@ -111,7 +111,8 @@ void open_script(const char* directory) {
     file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0 && errno != ENOENT) break;
   }
-  if (file < 0) fail("%s: %s; all hosts need the directory of the scripts", path, strerror(errno));
+  if (file < 0)
+    fail("%s: %s; all hosts must share the directory of the scripts", path, strerror(errno));
   rewind_script();
 }
 

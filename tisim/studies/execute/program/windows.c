@@ -25,7 +25,7 @@ static struct window** find(int number) {
 
 static MPI_Win window_of(const struct instruction* instruction) {
   const struct window* const window = *find(number_of(instruction));
-  if (window == NULL) fail("there is no window %d", number_of(instruction));
+  if (window == NULL) fail("no window %d", number_of(instruction));
   return window->handle;
 }
 

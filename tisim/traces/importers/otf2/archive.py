@@ -203,7 +203,9 @@ def _collected(
         if location._ref in rank_of:
             continue
         if location.type == LocationType.CPU_THREAD:
-            notes.add("the computation of further threads is left out", f"location {location._ref}")
+            notes.add(
+                "the computation of additional threads is left out", f"location {location._ref}"
+            )
         elif location.type == LocationType.GPU:
             notes.add("the work of accelerators is left out", f"location {location._ref}")
     for comm in known.comms:
@@ -279,7 +281,7 @@ def _check_end(events: Path) -> None:
         file.seek(-1 if first else 0, os.SEEK_END)
         last = file.read(1)
     if first in (b"", _FIRST_BYTE) and last != _LAST_BYTE:
-        raise InputError("is cut: the end of OTF2's events is missing", file=events)
+        raise InputError("is truncated: the end of the OTF2 events is missing", file=events)
 
 
 def _unreadable(anchor: Path, location: int, why: str) -> InputError:

@@ -20,7 +20,7 @@ class Otf2Importer(Importer):
 
     def open(self, files: Sequence[Path], options: ImportOptions, notes: Notes) -> ForeignTrace:
         if len(files) > 1:
-            raise InputError("an OTF2 trace is named by its anchor file alone", file=files[1])
+            raise InputError("an OTF2 trace must be given by its anchor file only", file=files[1])
         anchor = _anchor_in(files[0]) or files[0]
         try:
             from tisim.traces.importers.otf2.trace import Otf2Trace
@@ -28,8 +28,8 @@ class Otf2Importer(Importer):
             if (error.name or "").partition(".")[0] not in ("otf2", "_otf2"):
                 raise
             raise InputError(
-                "OTF2 traces are read by the package otf2, which is not installed: "
-                'pip install "tisim[otf2]"',
+                "OTF2 traces need the package otf2, which is not installed: pip install "
+                '"tisim[otf2]"',
                 file=anchor,
             ) from None
         return Otf2Trace(anchor, options, notes)

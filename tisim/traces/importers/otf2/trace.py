@@ -82,7 +82,7 @@ def note_ambiguity(action: str, sent: int, size: int, notes: Notes, place: str) 
     if action in ("allreduce", "allgather", "alltoall") and size > 1 and sent:
         others = size - 1
         if sent % size == 0 and sent % others == 0 and others > 1:
-            notes.add(f"the size of {action} is taken as not in place, which it may be", place)
+            notes.add(f"{action} is assumed not to be in place", place)
 
 
 def _part(total: int, size: int) -> int:
@@ -94,14 +94,14 @@ def _part(total: int, size: int) -> int:
 
 # Notes on events that are in the trace but produce no lines, by the core's names.
 _LOSSES = {
-    "flush": "the time of writing the trace's buffer is left out",
+    "flush": "the time to flush the trace buffer is left out",
     "measurement": "calls while the measurement was off are not in the trace",
     "rma_put": "MPI_Put is left out",
     "rma_get": "MPI_Get is left out",
     "rma_atomic": "an atomic one-sided call is left out",
-    "io": "an access of a file is left out",
+    "io": "a file access is left out",
     "io_duplicate": "a copy of a handle is left out, with its accesses",
-    "io_cancelled": "a cancelled access of a file is left out",
+    "io_cancelled": "a cancelled file access is left out",
     "mrecv": "MPI_Mrecv is left out",
     "cancelled_receive": "a cancelled receive is left out",
     "receive_without_beginning": "a receive whose beginning is not in the trace",
@@ -156,9 +156,7 @@ class Otf2Trace(FormatTrace):
                 pass
         calls.finish()
         if calls.failed:
-            raise InputError(
-                f"the events of rank {rank} take more memory than there is", file=self.file
-            )
+            raise InputError(f"the events of rank {rank} do not fit into memory", file=self.file)
         return calls
 
     def _records(self) -> Records:
@@ -403,7 +401,7 @@ class _RecordReader(RankConverter):
         rank = self._communicators.rank_in(comm, self._rank)
         root_rank = root if root < size else 0
         if root >= size and action in ROOTED:
-            self._note("a root that is not in its communicator is taken to be its first rank")
+            self._note("a root outside its communicator is replaced by the first rank")
         if action in VECTORS:
             return prefix + self._vectors.words(action, comm, self._rank, root_rank, position)
         place = f"rank {self._rank}, event {self._number}"
@@ -437,17 +435,17 @@ class _RecordReader(RankConverter):
         if handle in self._definitions.files.standard:
             return
         if number == _core.OTF2_NO_NUMBER:
-            self._note("an access of a file that was not opened in the trace is left out")
+            self._note("an access to a file that is not opened in the trace is left out")
             return
         word = _access_word(mode)
         if word == "fsync":
             self._calls.action(f"fsync {number}")
             return
         if flags & _NON_BLOCKING:
-            self._note("an access of a file that does not block stands where it ends")
+            self._note("a non-blocking file access is placed where it ends")
         if flags & _COLLECTIVE:
-            self._note("a collective access of a file is each rank's own, which waits for nobody")
-        self._note("OTF2 has no offsets of accesses: they are at the positions of their handles")
+            self._note("a collective file access is replaced by independent accesses of the ranks")
+        self._note("OTF2 has no file offsets: accesses are at the positions of their handles")
         self._calls.action(f"{word} {number} {nbytes}")
 
 

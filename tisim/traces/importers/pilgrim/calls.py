@@ -112,7 +112,7 @@ class CallLines(CallReader):
         call = signature.call(f"signature {number}")
         function = call.function = _SAME.get(signature.function, signature.function)
         if function in _UNNAMED_REQUESTS:
-            raise self._refused(call, "Pilgrim does not keep whose request that is")
+            raise self._refused(call, "Pilgrim does not record which request that is")
         if function in ("Alltoallw", "Neighbor_alltoallw"):
             raise self._refused(call, "it is not described")
         if function in layouts():
@@ -153,7 +153,7 @@ class CallLines(CallReader):
         number = call.numbers["newcomm"]
         if made is not None and self._neighbours.setdefault(number, made) != made:
             raise self._refused(
-                call, "its communicator's number stood for one with other neighbours before"
+                call, "its communicator's number referred to one with other neighbours before"
             )
 
     def _among_neighbours(self, call: MpiCall) -> str:
@@ -164,7 +164,7 @@ class CallLines(CallReader):
             return topologies.words(call, among, self._size)
         except ValueError:
             raise self._refused(
-                call, "Pilgrim does not keep the counts of more neighbours than there are ranks"
+                call, "Pilgrim does not record the counts of more neighbours than ranks"
             ) from None
 
     def _refuse(self, message: str) -> NoReturn:
@@ -206,7 +206,7 @@ class CallLines(CallReader):
             return -1 if distance == ANY_SOURCE else -2
         peer = self._rank - distance
         if not 0 <= peer < self._ranks:
-            raise self._refused(call, f"there is no rank {peer}")
+            raise self._refused(call, f"no rank {peer}")
         return peer
 
     def _skips(self, call: MpiCall) -> bool:
@@ -215,15 +215,17 @@ class CallLines(CallReader):
         handle = numbers.get("comm", numbers.get("oldcomm", WORLD_HANDLE))
         if function in _UNKNOWN_MEMBERS:
             self._unknown[numbers["newcomm"]] = function
-            self._note("MPI_{} is left out: Pilgrim does not keep who is in the communicator", call)
+            self._note(
+                "MPI_{} is left out: Pilgrim does not record the members of the communicator", call
+            )
             return True
         if handle in self._unknown:
             if function == "Comm_free":
                 return True
             raise self._refused(
                 call,
-                f"on a communicator that MPI_{self._unknown[handle]} has made, of which Pilgrim "
-                "does not keep who is in it",
+                f"on a communicator that MPI_{self._unknown[handle]} created; Pilgrim does not "
+                "record its members",
             )
         if handle == SELF_HANDLE:
             self._note("MPI_{} on MPI_COMM_SELF is left out", call)
@@ -247,8 +249,8 @@ class CallLines(CallReader):
         if self._derived.setdefault(number, size) != size:
             raise self._refused(
                 call,
-                f"the number {number} stands for datatypes of {self._derived[number]} and of "
-                f"{size} bytes, one after the other",
+                f"the number {number} refers to datatypes of {self._derived[number]} and later of "
+                f"{size} bytes",
             )
 
 

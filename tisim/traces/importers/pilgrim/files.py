@@ -97,7 +97,7 @@ def read_signatures(file: Path) -> list[Signature]:
         if place != len(data) or len(found) != count:
             raise ValueError
     except (ValueError, struct.error):
-        raise InputError("is not a table of calls of Pilgrim's, or is cut", file=file) from None
+        raise InputError("is not a Pilgrim table of calls, or is truncated", file=file) from None
     return [found[number] for number in range(count)]
 
 
@@ -169,7 +169,7 @@ def read_grammars(file: Path, ranks: int, signatures: int) -> Grammars:
         pairs = _pairs(found, start, length // 2)
         return Grammars(_split(pairs, count, signatures), of_rank)
     except (ValueError, KeyError, StopIteration, struct.error):
-        raise InputError("has no grammars of Pilgrim's, or is cut", file=file) from None
+        raise InputError("contains no Pilgrim grammars, or is truncated", file=file) from None
 
 
 def _pairs(rules: dict[int, list[_Pair]], start: int, length: int) -> list[_Pair]:

@@ -114,8 +114,8 @@ class PilgrimImporter(Importer):
         directory = _directory(files[0]) if len(files) == 1 else None
         if directory is None:
             raise InputError(
-                f"is not a trace of Pilgrim's: that is a directory with {_METADATA}, {_SIGNATURES} "
-                f"and {_GRAMMARS}",
+                f"is not a Pilgrim trace, which is a directory with {_METADATA}, {_SIGNATURES} and "
+                f"{_GRAMMARS}",
                 file=files[0],
             )
         need_speed(options, directory, "Pilgrim records")
@@ -137,9 +137,9 @@ class PilgrimTrace(FormatTrace):
         for name in (_STARTS, _ENDS):
             file = directory / name
             if not file.exists():
-                raise InputError("there is no such file, which has the times", file=file)
+                raise InputError("no such file; it contains the times", file=file)
             if file.stat().st_size != 8 * calls:
-                raise InputError(f"has not the times of {calls} calls, 8 bytes each", file=file)
+                raise InputError(f"lacks the times of {calls} calls, 8 bytes each", file=file)
         first = self._signatures[0].thread
         others = [i for i, call in enumerate(self._signatures) if call.thread != first]
         if others:
@@ -179,7 +179,7 @@ class PilgrimTrace(FormatTrace):
         computed = np.rint(seconds * self.options.volume_of(1.0))
         if len(computed) and not computed.max() < _MOST_VOLUME:
             raise InputError(
-                f"has times of rank {rank} that are too far apart to be believed",
+                f"has times of rank {rank} that are implausibly far apart",
                 file=self.file / _STARTS,
             )
         volumes = computed.astype(np.int64)
@@ -211,7 +211,8 @@ class PilgrimTrace(FormatTrace):
             )
         if count > 1 and starts.min() == ends.max():
             raise InputError(
-                f"has the same time for all calls of rank {rank}: the clock of the recorder stood",
+                f"has the same time for all calls of rank {rank}: the recorder's clock did not "
+                "advance",
                 file=self.file / _STARTS,
             )
         return starts, ends
@@ -241,7 +242,7 @@ class PilgrimTrace(FormatTrace):
         ends: NDArray[np.float64],
         lines: NDArray[np.int64],
     ) -> None:
-        self.notes.add("times count from the end of each rank's MPI_Init", f"rank {rank}")
+        self.notes.add("times are relative to the end of each rank's MPI_Init", f"rank {rank}")
         assert self.options.times is not None
         for number, start, end, line in zip(sequence, starts, ends, lines, strict=True):
             function = self._signatures[number].function
@@ -270,9 +271,9 @@ def _ranks_of(metadata: Path) -> int:
         if mode in _MODES and 0 < ranks < _MOST_RANKS:
             if mode != _LOSSLESS:
                 raise InputError(
-                    f"keeps times in the mode {mode.decode()}; only {_LOSSLESS.decode()} is read "
-                    "(PILGRIM_TIMING_MODE=LOSSLESS when recording)",
+                    f"stores times in the mode {mode.decode()}; only {_LOSSLESS.decode()} is "
+                    "supported (PILGRIM_TIMING_MODE=LOSSLESS when recording)",
                     file=metadata,
                 )
             return int(ranks)
-    raise InputError("is not metadata of Pilgrim's, or is cut", file=metadata)
+    raise InputError("is not Pilgrim metadata, or is truncated", file=metadata)

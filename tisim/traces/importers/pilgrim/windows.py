@@ -56,10 +56,10 @@ class Windows:
         if function in _MAKERS and self._comm() != self._comm_of.setdefault(
             numbers["win"], self._comm()
         ):
-            self._refuse("its window's number stood for one of another communicator before")
+            self._refuse("its window's number referred to one of another communicator before")
         window = numbers["win"]
         if window not in self._comm_of:
-            self._refuse("no call of the trace has made this window")
+            self._refuse("no call in the trace created this window")
         words = self._words(call, f"{function.lower()} {window}")
         if words is None:
             return None
@@ -70,11 +70,11 @@ class Windows:
         if call.function == "Group_incl":
             of, members = self._group.get(number, []), call.lists["ranks"]
             if of is not None and not all(0 <= rank < len(of) for rank in members):
-                self._refuse("who is in its group is not described")
+                self._refuse("the members of its group are not described")
             number = call.numbers["newgroup"]
             members = members if of is None else [of[rank] for rank in members]
         if self._group.setdefault(number, members) != members:
-            self._refuse("its group's number stood for one of other ranks before")
+            self._refuse("its group's number referred to other ranks before")
 
     def _words(self, call: MpiCall, head: str) -> str | None:
         numbers, function = call.numbers, call.function
@@ -98,6 +98,6 @@ class Windows:
         if function in _OF_GROUPS:
             ranks = self._group.get(numbers["group"])
             if ranks is None:
-                self._refuse("who is in its group is not described")
+                self._refuse("the members of its group are not described")
             return " ".join(map(str, (head, *ranks)))
         return f"{head} {numbers['size']}" if "size" in numbers else head

@@ -137,14 +137,14 @@ def read_events(file: Path) -> Iterator[Event]:
                     _take(event, text)
             except (ValueError, IndexError):
                 raise InputError(
-                    f"{text[:60]!r} is not a line of ScalaTrace 2's or ScalaTrace-TI's",
+                    f"{text[:60]!r} is not a line of ScalaTrace 2 or ScalaTrace-TI",
                     file=file,
                     line=number,
                 ) from None
             if not line.endswith("\n"):
-                raise InputError("is cut here", file=file, line=number)
+                raise InputError("is truncated here", file=file, line=number)
     if event is None:
-        raise InputError("has no events", file=file)
+        raise InputError("contains no events", file=file)
     if event.number < 0:
         raise InputError("ends within an event", file=file, line=number)
     yield event

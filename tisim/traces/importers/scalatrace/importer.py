@@ -44,20 +44,19 @@ class ScalaTraceImporter(Importer):
         return _LIKE.search(head[:_LIKE_BYTES]) is not None
 
     def open(self, files: Sequence[Path], options: ImportOptions, notes: Notes) -> ForeignTrace:
-        only_file(files, "a trace of ScalaTrace is one file")
+        only_file(files, "a ScalaTrace trace must be one file")
         with files[0].open("rb") as file:
             if _BEGINS.match(file.read(_LIKE_BYTES)) is None:
                 raise InputError(
-                    "does not begin as a trace of ScalaTrace 2 or ScalaTrace-TI does, which are "
-                    "read; traces of ScalaTrace 4 and other versions are not: no description of "
-                    "them is public",
+                    "is not a trace of ScalaTrace 2 or ScalaTrace-TI; ScalaTrace 4 and other "
+                    "versions are not supported, as their formats are not public",
                     file=files[0],
                     line=1,
                 )
         if options.counter is not None:
             raise InputError(
                 "has no named hardware counters; without --speed, its thousands of instructions "
-                "are taken",
+                "are used",
                 file=files[0],
             )
         return ScalaTrace(files[0], options, notes)
@@ -74,7 +73,7 @@ class ScalaTrace(FormatTrace):
         self._events = list(read_events(file))
         self.ranks = 1 + max(event.ranks.largest() for event in self._events)
         if self.ranks > _MOST_RANKS:
-            raise InputError(f"has {self.ranks} ranks, more than are believed", file=file)
+            raise InputError(f"has an implausible number of ranks: {self.ranks}", file=file)
         self._sources: Sources = {}
         self._sizes_are_tags = self._tags()
         unit, factor = self._unit(options)
@@ -94,7 +93,7 @@ class ScalaTrace(FormatTrace):
             return INSTRUCTIONS, 1000.0
         if MICROSECONDS not in kinds and INSTRUCTIONS in kinds:
             raise InputError(
-                "has numbers of instructions and no durations: leave --speed out", file=self.file
+                "contains numbers of instructions, not durations: omit --speed", file=self.file
             )
         return MICROSECONDS, options.volume_of(1e-6)
 
@@ -116,8 +115,8 @@ class ScalaTrace(FormatTrace):
             ) from None
         receives, several = sizes.receives, sizes.open_receives
         self.notes.add(
-            "tags were not recorded, and a receive is from any source: messages of other sizes are "
-            "kept apart by tags"
+            "tags were not recorded, and a receive is from any source: messages of different sizes "
+            "are separated by tags"
             if sizes.match
             else "tags were not recorded: a receive from any source may take another message",
             receives.first or f"EVENT{self._events[0].number}",
@@ -129,11 +128,11 @@ class ScalaTrace(FormatTrace):
         if sources is not None and sizes.match:
             self._sources = sources
         self.notes.add(
-            "a receive from any source gets messages of one size from several ranks: it is one "
-            "from the rank whose message it takes when all ranks advance evenly"
+            "a receive from any source matches messages of one size from several ranks: it is "
+            "assigned to the rank whose message it takes if all ranks advance evenly"
             if self._sources
-            else "a receive from any source gets messages of one size from several ranks, and may "
-            "take another one than in the run: a deadlock of the replay can come of that",
+            else "a receive from any source matches messages of one size from several ranks and "
+            "may take a different one than in the run, which can deadlock the replay",
             several.first,
             several.count,
         )

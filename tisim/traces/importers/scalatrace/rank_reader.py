@@ -126,7 +126,7 @@ class ScalaTraceRank(RankConverter):
             values["source"] = found
         period = math.lcm(*(len(numbers) for numbers in values.values())) if values else 1
         if period > _MOST_EXECUTIONS:
-            raise self._error(event, "its parameters come back in no reasonable time")
+            raise self._error(event, "its parameters do not repeat in reasonable time")
         return [
             self._execution(event, {key: own[i % len(own)] for key, own in values.items()})
             for i in range(period)
@@ -135,7 +135,7 @@ class ScalaTraceRank(RankConverter):
     def _execution(self, event: Event, values: dict[str, int]) -> _Write:
         function, calls = event.function, self._calls
         if values.get("comm", WORLD) != WORLD:
-            raise self._error(event, f"the communicator {values['comm']} is not the world's")
+            raise self._error(event, f"the communicator {values['comm']} is not the world")
         if not function:
             return lambda: None
         if function in ("Init", "Finalize"):
@@ -183,7 +183,7 @@ class ScalaTraceRank(RankConverter):
         if side == "source" and values[side] == ANY:
             return ANY_SOURCE
         if not 0 <= values[side] < self._ranks:
-            raise self._error(event, f"there is no rank at a distance of {values[side]}")
+            raise self._error(event, f"no rank at a distance of {values[side]}")
         return (self._rank + values[side]) % self._ranks
 
     def _post(self, word: str, peer: int, tag: int, nbytes: int) -> None:
@@ -195,7 +195,7 @@ class ScalaTraceRank(RankConverter):
         """Wait for the oldest request: the trace does not identify it."""
         if len(self._pending) > 1:
             self._notes.add(
-                "MPI_Wait is taken to wait for the oldest of several pending requests",
+                "MPI_Wait is assumed to wait for the oldest of several pending requests",
                 f"EVENT{event.number}, rank {self._rank}",
             )
         self._calls.complete(self._pending[:1])
@@ -313,7 +313,7 @@ class RankProgram:
         if not part.items:
             return _Part(notes=[(notes, count * times) for notes, count in part.notes])
         if times * sum(map(len, part.volumes)) > _MOST_LINES:
-            raise InputError(f"rank {self._rank} makes more calls than are believed")
+            raise InputError(f"rank {self._rank} makes an implausible number of calls")
         number = self._rules.setdefault(tuple(part.items), len(self._rules))
         return _Part(
             [(True, number, times)],

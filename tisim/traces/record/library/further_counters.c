@@ -65,7 +65,7 @@ static const char* open_events(struct further_counter* counter, const char* text
 /* Adds the counter of NAME=WHAT; returns NULL, or a description of the error. */
 static const char* add(char* text) {
   char* const what = strchr(text, '=');
-  if (counter_count == TISIM_MOST_COUNTERS) return "is one counter too many";
+  if (counter_count == TISIM_MOST_COUNTERS) return "exceeds the maximum number of counters";
   if (what == NULL || what - text >= LONGEST_NAME) return "is not NAME=EVENTS";
   *what = '\0';
   struct further_counter* const counter = &counters[counter_count];

@@ -9,7 +9,7 @@
 
 static inline void* tisim_checked(void* memory) {
   if (memory == NULL) {
-    fprintf(stderr, "tisim record: there is no memory left\n");
+    fprintf(stderr, "tisim record: out of memory\n");
     abort();
   }
   return memory;

@@ -356,7 +356,7 @@ static void* memory_for_tree(void) {
 void tisim_begin_samples(tisim_writer* its_writer, const char* directory, int rank) {
   char path[LONGEST_PATH];
   if (!tisim_knows_interrupted_frames()) {
-    complain("this is not known for this kind of processor");
+    complain("not supported on this kind of processor");
     return;
   }
   snprintf(path, sizeof path, "%s/rank-%d.samples", directory, rank);

@@ -26,8 +26,8 @@ def emulating_command(prefix: str, *, counts_itself: bool) -> list[str]:
     emulator = shutil.which(_EMULATOR)
     if emulator is None or os.uname().machine != "x86_64":
         raise InputError(
-            f"--counter qemu executes programs of x86-64 under {_EMULATOR}, which is not installed "
-            "here (Debian: qemu-user)"
+            f"--counter qemu executes x86-64 programs under {_EMULATOR}, which is not installed "
+            "(Debian: qemu-user)"
         )
     plugin = f"{_compiled_plugin()},prefix={prefix}"
     return [emulator, "-plugin", f"{plugin},counts=1" if counts_itself else plugin]
@@ -40,7 +40,7 @@ def _compiled_plugin() -> Path:
     header = package.joinpath("library", "shared_count.h").read_text(encoding="utf-8")
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
-        raise InputError("--counter qemu compiles a plug-in of QEMU, and there is no compiler cc")
+        raise InputError("--counter qemu compiles a QEMU plug-in, but there is no compiler cc")
     key = hashlib.sha256("\0".join((source, header, *_OPTIONS)).encode()).hexdigest()[:32]
     kept = cache_directory() / key / "libtisim_qemu.so"
 
@@ -50,6 +50,6 @@ def _compiled_plugin() -> Path:
         command = [compiler, *_OPTIONS, "plugin.c", "-o", kept.name]
         run = subprocess.run(command, cwd=scratch, capture_output=True, text=True)
         if run.returncode != 0:
-            raise InputError(f"{compiler} cannot compile the plug-in of QEMU:\n{run.stderr}")
+            raise InputError(f"{compiler} cannot compile the QEMU plug-in:\n{run.stderr}")
 
     return compiled_once(kept, "plug-in", build)

@@ -54,13 +54,13 @@ def counting_command(command: str, arguments: Sequence[str]) -> tuple[list[str],
     compiler = shlex.split(os.environ.get(variable, default))
     if not compiler or shutil.which(compiler[0]) is None:
         raise InputError(
-            f"there is no {' '.join(compiler) or default}; {variable} names another compiler"
+            f"{' '.join(compiler) or default} was not found; set {variable} to another compiler"
         )
     if platform.machine() != "x86_64":
-        raise InputError(f"tisim {command} counts on x86-64 only, not on {platform.machine()}")
+        raise InputError(f"tisim {command} supports only x86-64, not {platform.machine()}")
     for word in arguments:
         if word.startswith("-flto") and word != "-fno-lto":
-            raise InputError(f"{word}: code cannot be counted with link-time optimisation; omit it")
+            raise InputError(f"{word}: link-time optimisation is not supported; omit it")
     _require_gcc(compiler, command)
     place = _installed()
     words = [*compiler, f"-B{place}/", *arguments, *_OPTIONS]
@@ -82,8 +82,8 @@ def _require_gcc(compiler: list[str], command: str) -> None:
     run = subprocess.run([*compiler, "--version"], capture_output=True, text=True)
     if "Free Software Foundation" not in run.stdout:
         raise InputError(
-            f"tisim {command} needs GCC, but {' '.join(compiler)} is another compiler; "
-            f"{COMPILERS[command][0]} names the one to be used"
+            f"tisim {command} needs GCC, but {' '.join(compiler)} is another compiler; set "
+            f"{COMPILERS[command][0]} to the one to use"
         )
 
 
@@ -106,7 +106,7 @@ def _installed() -> Path:
         command = ["as", "counted.s", "-o", "counted.o"]
         run = subprocess.run(command, cwd=scratch, capture_output=True, text=True)
         if run.returncode != 0:
-            raise InputError(f"the assembler refuses tisim's own code:\n{run.stderr}")
+            raise InputError(f"the assembler rejects tisim's own code:\n{run.stderr}")
         for name in texts:  # the object marks completion, so it is moved last
             (scratch / name).replace(place / name)
 
