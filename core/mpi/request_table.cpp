@@ -176,8 +176,15 @@ bool RequestTable::is_pending_message(const Rank& rank, std::int32_t index) cons
   if (index < 0 || static_cast<std::size_t>(index) >= requests_.capacity()) return false;
   const Request& request = requests_[index];
   if (!request.listed || request.type != RequestType::message || request.comm != 0) return false;
-  const RequestKey& key = requests_.key(index);
-  return (request.side == kSender ? key.source : key.destination) == rank.number;
+  // The key has ranks of the job; those of another job may have the same numbers.
+  if (request.message >= 0) {
+    const Message& message = matcher_.message(request.message);
+    const std::int32_t owner = request.side == kSender ? message.source : message.destination;
+    return owner == rank.first + rank.number;
+  }
+  std::int32_t at = rank.pending.first;
+  while (at >= 0 && at != index) at = requests_.next(at);
+  return at == index;
 }
 
 void RequestTable::drop(Rank& rank, std::int32_t index) {

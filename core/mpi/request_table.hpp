@@ -164,7 +164,7 @@ class RequestTable {
       return requests_[at].message >= 0 && (requests_[at].complete || !complete);
     });
   }
-  // Returns true if the index is a pending message request, on a world, of a rank of this number.
+  // Returns true if the index is a pending message request of the rank, on its world.
   bool is_pending_message(const Rank& rank, std::int32_t index) const;
   // The parts of a pending non-blocking collective.
   StartedCollective& collective(std::int32_t origin) { return collectives_[origin]; }

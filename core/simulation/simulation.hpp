@@ -169,7 +169,7 @@ class Simulation {
   const Request& request(std::int32_t index) const { return mpi_.requests[index]; }
   // The next pending request of the same rank; -1 if none.
   std::int32_t request_after(std::int32_t index) const { return mpi_.requests.listing(index).next; }
-  // Returns true if it is a pending message request, on a world, of a rank of this number.
+  // Returns true if it is a pending message request of the rank, on its world.
   bool has_pending_request(const Rank& rank, std::int32_t request) const {
     return mpi_.requests.is_pending_message(rank, request);
   }

@@ -185,6 +185,23 @@ def test_requests_are_checked(core: Simulation) -> None:
         core.post_message(0, _core.Kind.COLLECTIVE, 0, 0, 0)
 
 
+def test_requests_of_another_job_are_refused(core: Simulation) -> None:
+    core.add_job(None, [0, 1], [])
+    requests = []
+    for peer in (1, _core.PROC_NULL):
+        core.post_message(0, Kind.IRECV, peer, 8, 0)
+        core.run(float("inf"), float("inf"))
+        requests.append(core.last_request(0))
+    first, second = requests
+    for request in requests:
+        for index in (1, 2, 3):
+            with pytest.raises(IndexError, match="no pending request"):
+                core.post_request(index, Kind.WAIT, request)
+    core.post_requests(0, Kind.WAITANY, [first, second])
+    core.run(float("inf"), float("inf"))
+    assert core.taken_request(0) == second
+
+
 RANKS = 8
 
 
