@@ -34,7 +34,7 @@ struct MessageState {
   std::int64_t bytes = 0;
   bool flowing = false;
   bool is_access = false;    // access of a file, without a receiver
-  std::string standing;      // state of the message in its connection
+  std::string status;        // state of the message in its connection
   std::optional<Loss> loss;  // why it will never arrive
 };
 
@@ -81,24 +81,24 @@ CollectiveState describe(const OpenCollective& collective, std::int32_t comm) {
 }
 
 // Describes the wait of a rendezvous over FIFO connections; empty: none.
-std::string standing_of(const Simulation& s, std::int32_t index, const Rank& rank) {
+std::string status_text(const Simulation& s, std::int32_t index, const Rank& rank) {
   const Message& message = s.message(index);
-  const Standing standing = s.standing(index);
-  std::string text = standing.type == PacketType::request           ? "its request"
-                     : standing.type == PacketType::answer          ? "the answer to its request"
-                     : standing.type == PacketType::acknowledgement ? "its acknowledgement"
-                     : standing.type == PacketType::completion      ? "its completion"
-                                                                    : "its body";
-  if (standing.where == Standing::Where::unread) {
+  const TransferStatus status = s.transfer_status_of(index);
+  std::string text = status.type == PacketType::request           ? "its request"
+                     : status.type == PacketType::answer          ? "the answer to its request"
+                     : status.type == PacketType::acknowledgement ? "its acknowledgement"
+                     : status.type == PacketType::completion      ? "its completion"
+                                                                  : "its body";
+  if (status.where == TransferStatus::Where::unread) {
     const std::int32_t reader =
-        is_read_by_receiver(standing.type) ? message.destination : message.source;
+        is_read_by_receiver(status.type) ? message.destination : message.source;
     return text + " has arrived, and rank " + std::to_string(reader - rank.first) +
            " is in no call that reads it";
   }
-  if (standing.where == Standing::Where::queued) {
-    if (standing.before == 0) return text + " is under way";
-    return text + " is queued behind " + std::to_string(standing.before) +
-           (standing.before == 1 ? " other" : " others");
+  if (status.where == TransferStatus::Where::queued) {
+    if (status.before == 0) return text + " is under way";
+    return text + " is queued behind " + std::to_string(status.before) +
+           (status.before == 1 ? " other" : " others");
   }
   return {};
 }
@@ -113,7 +113,7 @@ MessageState describe(Simulation& s, std::int32_t index, const Rank& rank, bool 
   state.bytes = message.bytes;
   state.flowing = message.flowing;
   state.is_access = !receives && message.pair < 0;
-  if (!state.is_access) state.standing = standing_of(s, index, rank);
+  if (!state.is_access) state.status = status_text(s, index, rank);
   if (const Loss* loss = s.loss_of(index)) state.loss = *loss;
   return state;
 }
@@ -301,7 +301,7 @@ void register_rank_states(nb::module_& m) {
       .def_ro("bytes", &MessageState::bytes)
       .def_ro("flowing", &MessageState::flowing, "Its transfer has started.")
       .def_ro("is_access", &MessageState::is_access, "It is a read or write of a file.")
-      .def_ro("standing", &MessageState::standing,
+      .def_ro("status", &MessageState::status,
               "What it waits for in its connection, where messages are in order.")
       .def_ro("loss", &MessageState::loss);
   nb::class_<CollectiveState>(m, "CollectiveState", "A collective that some ranks are in.")

@@ -75,7 +75,7 @@ void Collectives::start_schedule(Rank& rank, std::int32_t index) {
 }
 
 bool Collectives::end_schedule(Rank& rank, std::int32_t index) {
-  if (schedules_.has_rounds(rank.schedule) && !has_ways(rank, index)) return false;
+  if (schedules_.has_rounds(rank.schedule) && !has_routes(rank, index)) return false;
   const std::int32_t schedule = rank.schedule;
   rank.op = rank.collective.op();
   if (rank.op.kind == Kind::icollective) list_request(rank, index);
@@ -85,10 +85,10 @@ bool Collectives::end_schedule(Rank& rank, std::int32_t index) {
 }
 
 // Routes cannot be requested between the rounds of a collective, so all are resolved beforehand.
-bool Collectives::has_ways(Rank& rank, std::int32_t index) const {
+bool Collectives::has_routes(Rank& rank, std::int32_t index) const {
   for (std::size_t step = rank.step; step < schedules_.size(rank.schedule); ++step) {
     const Op op = schedules_.op(rank.schedule, step);
-    if (op.kind != Kind::isend || messages_.find_way(rank, index, op.peer) >= 0) continue;
+    if (op.kind != Kind::isend || messages_.find_pair(rank, index, op.peer) >= 0) continue;
     rank.phase = Phase::between_operations;
     runtime_.interruption.ask_route(index);
     return false;

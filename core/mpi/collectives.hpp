@@ -48,7 +48,7 @@ class Collectives {
  private:
   bool synchronise(Rank& rank, std::int32_t index);
   void start_schedule(Rank& rank, std::int32_t schedule);
-  bool has_ways(Rank& rank, std::int32_t index) const;
+  bool has_routes(Rank& rank, std::int32_t index) const;
   void list_request(Rank& rank, std::int32_t index);
 
   Runtime runtime_;

@@ -223,16 +223,16 @@ void Handshake::read(std::int32_t rank) {
   for (const Unread& unread : std::exchange(unread_[at], {})) take(unread);
 }
 
-Standing Handshake::standing(std::int32_t message) const {
+TransferStatus Handshake::status_of(std::int32_t message) const {
   const Connections& connections = *std::as_const(transfers_).connections();
   const std::int32_t packet = connections.find(message);
   if (packet >= 0) {
-    return {Standing::Where::queued, connections.packet(packet).type,
+    return {TransferStatus::Where::queued, connections.packet(packet).type,
             connections.count_before(packet)};
   }
   for (const std::vector<Unread>& list : unread_) {
     for (const Unread& unread : list) {
-      if (unread.message == message) return {Standing::Where::unread, unread.type, 0};
+      if (unread.message == message) return {TransferStatus::Where::unread, unread.type, 0};
     }
   }
   return {};

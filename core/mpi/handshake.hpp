@@ -68,7 +68,7 @@ class Deliveries {
 // posts its sends and receives matters.
 
 // The state of a rendezvous message, for reports.
-struct Standing {
+struct TransferStatus {
   enum class Where : std::uint8_t { elsewhere, queued, unread };
   Where where = Where::elsewhere;
   PacketType type = PacketType::last_part;  // the packet queued or unread
@@ -96,7 +96,7 @@ class Handshake {
   void read(std::int32_t rank);
 
   // The state of a message. Slow: for reports only.
-  Standing standing(std::int32_t message) const;
+  TransferStatus status_of(std::int32_t message) const;
 
   // Checks that unread packets belong to messages in flight. Throws BrokenInvariant.
   void verify() const;

@@ -152,7 +152,8 @@ TEST("fifo: a report can tell where a message is") {
   CHECK(replay.run().stop == Stop::deadlock);
   const Rank& rank = replay.simulation.ranks()[0];
   CHECK(rank.phase == Phase::waiting);
-  CHECK(replay.simulation.standing(rank.waiting).where == Standing::Where::elsewhere);
+  CHECK(replay.simulation.transfer_status_of(rank.waiting).where ==
+        TransferStatus::Where::elsewhere);
 }
 
 TEST("jitter: starts and sizes are drawn with a seed, and stay in their bounds") {

@@ -7,7 +7,7 @@ namespace tisim {
 namespace {
 
 // Effect of an operation on skipping repetitions.
-enum class Concern : std::uint8_t {
+enum class SkipEffect : std::uint8_t {
   none,
   obstacle,            // not predictable from earlier repetitions, or must not be skipped
   receive,             // an obstacle if from any source
@@ -15,24 +15,24 @@ enum class Concern : std::uint8_t {
 };
 
 // Table by kind: every operation is checked.
-struct Concerns {
-  std::array<Concern, 256> of{};
+struct SkipEffects {
+  std::array<SkipEffect, 256> of{};
 
-  constexpr Concerns() {
+  constexpr SkipEffects() {
     using enum Kind;
     for (const Kind kind : {test, test_last, testall, testany, testsome, probe, iprobe, cancel,
                             request_free, custom, file, window, launch}) {
-      of[static_cast<std::uint8_t>(kind)] = Concern::obstacle;
+      of[static_cast<std::uint8_t>(kind)] = SkipEffect::obstacle;
     }
     for (const Kind kind : {recv, irecv, recv_half, recv_init}) {
-      of[static_cast<std::uint8_t>(kind)] = Concern::receive;
+      of[static_cast<std::uint8_t>(kind)] = SkipEffect::receive;
     }
     for (const Kind kind : {comm_split, comm_dup, comm_idup, comm_group, comm_free}) {
-      of[static_cast<std::uint8_t>(kind)] = Concern::makes_communicator;
+      of[static_cast<std::uint8_t>(kind)] = SkipEffect::makes_communicator;
     }
   }
 };
-constexpr Concerns kConcerns;
+constexpr SkipEffects kSkipEffects;
 
 }  // namespace
 
@@ -52,7 +52,7 @@ std::size_t LoopObserver::read(Rank& rank, std::span<Op> ops) {
   const std::size_t count = rank.reader->read(ops.data(), ops.size());
   operations_ += count;
   position.operations += count;
-  look_at(index, ops.first(count));
+  inspect(index, ops.first(count));
   return count;
 }
 
@@ -88,14 +88,14 @@ void LoopObserver::stop_at_turns(bool stops) {
   stops_at_turns_ = stops;
 }
 
-void LoopObserver::look_at(std::int32_t index, std::span<const Op> ops) {
+void LoopObserver::inspect(std::int32_t index, std::span<const Op> ops) {
   for (const Op& op : ops) {
-    const Concern concern = kConcerns.of[static_cast<std::uint8_t>(op.kind)];
-    if (concern == Concern::none) continue;
+    const SkipEffect effect = kSkipEffects.of[static_cast<std::uint8_t>(op.kind)];
+    if (effect == SkipEffect::none) continue;
     const bool is_any = op.peer == kAnySource && (op.flags & kSourceLost) == 0;
-    if (concern == Concern::makes_communicator) {
+    if (effect == SkipEffect::makes_communicator) {
       ++communicators_made_;
-    } else if (concern == Concern::obstacle || is_any) {
+    } else if (effect == SkipEffect::obstacle || is_any) {
       note({op.kind, index, op.line});
     }
   }

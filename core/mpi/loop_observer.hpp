@@ -58,7 +58,7 @@ class LoopObserver {
   // Number of ranks whose traces have known loops.
   std::size_t readers() const { return readers_; }
   // A rank that has passed a turn within a loop since the last query; -1 if none.
-  bool has_turned() const { return last_turned_ >= 0; }
+  bool has_passed_turn() const { return last_turned_ >= 0; }
   std::int32_t take_last_turned() { return std::exchange(last_turned_, -1); }
   const std::optional<Obstacle>& obstacle() const { return obstacle_; }
   // Number of communicator creations and frees that ranks have started.
@@ -71,7 +71,7 @@ class LoopObserver {
 
  private:
   void pass(std::int32_t index, const Rank& rank, const LoopTurn& turn);
-  void look_at(std::int32_t index, std::span<const Op> ops);
+  void inspect(std::int32_t index, std::span<const Op> ops);
   void note(const Obstacle& obstacle) {
     if (!obstacle_) obstacle_ = obstacle;
   }

@@ -28,7 +28,7 @@ std::int32_t PersistentRequests::find(Rank& rank) const {
   const Op& op = rank.op;
   if ((op.flags & kByNumber) != 0) return static_cast<std::int32_t>(op.bytes);
   if ((op.flags & kNumbered) != 0) {
-    return requests_.to_start(rank, static_cast<std::int32_t>(op.bytes));
+    return requests_.find_startable(rank, static_cast<std::int32_t>(op.bytes));
   }
   const std::int32_t me = communicators_.number_in(rank, op.comm);
   const std::span<PersistentRequest> all = rank.persistent();
@@ -62,7 +62,7 @@ void PersistentRequests::start_all(Rank& rank) const {
   op.line = rank.op.line;
   if ((rank.op.flags & kNumbered) != 0) {
     for (const double number : requests_.numbers_listed(rank)) {
-      op.bytes = requests_.to_start(rank, static_cast<std::int32_t>(number));
+      op.bytes = requests_.find_startable(rank, static_cast<std::int32_t>(number));
       ops.push_back(op);
     }
   } else {
@@ -77,7 +77,7 @@ void PersistentRequests::start_all(Rank& rank) const {
 void Cancellations::cancel(Rank& rank) {
   const std::int32_t found =
       (rank.op.flags & kNumbered) != 0
-          ? requests_.to_cancel(rank, static_cast<std::int32_t>(rank.op.bytes))
+          ? requests_.find_cancellable(rank, static_cast<std::int32_t>(rank.op.bytes))
           : requests_.named(rank);
   if (found < 0) return;
   Request& request = requests_[found];
@@ -108,7 +108,7 @@ void Cancellations::free(Rank& rank) {
   }
   if (pending >= 0) {
     const Request request = requests_[pending];
-    if (requests_.leave_to_itself(rank, pending)) messages_.end_unattended(request);
+    if (requests_.free_pending(rank, pending)) messages_.end_unattended(request);
   }
   if (persistent >= 0) requests_.free_persistent(rank, persistent);
 }

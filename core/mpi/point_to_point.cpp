@@ -21,8 +21,8 @@ PointToPoint::PointToPoint(const Runtime& runtime, Network& network, Transfers& 
       std::make_unique<Handshake>(runtime, transfers, matcher, deliveries_, protocol, jitter);
 }
 
-std::int32_t PointToPoint::find_way(const Rank& rank, std::int32_t index,
-                                    std::int32_t destination) {
+std::int32_t PointToPoint::find_pair(const Rank& rank, std::int32_t index,
+                                     std::int32_t destination) {
   const std::int32_t host = runtime_.ranks[destination].host;
   const std::int32_t pair = network_.pair(rank.host, host);
   if (pair < 0 || !handshake_) return pair;
@@ -52,7 +52,7 @@ bool PointToPoint::post_send(Rank& rank, std::int32_t index) {
   const std::int32_t context = addresses_.context(rank);
   Channel& channel = matcher_.channel(index, destination, op.tag, context);
   if (channel.pair < 0) {
-    channel.pair = find_way(rank, index, destination);
+    channel.pair = find_pair(rank, index, destination);
     if (channel.pair < 0) {
       rank.phase = Phase::needs_route;
       runtime_.interruption.ask_route(index);
@@ -139,7 +139,7 @@ std::int32_t PointToPoint::access(std::int32_t poster, std::int32_t source,
                                   std::int32_t destination, std::int64_t bytes, std::int32_t tag,
                                   std::int32_t context, bool has_envelope, bool is_read) {
   Rank& sender = runtime_.ranks[source];
-  const std::int32_t pair = find_way(sender, source, destination);
+  const std::int32_t pair = find_pair(sender, source, destination);
   if (pair < 0) {
     runtime_.interruption.ask_route(poster);
     return -1;

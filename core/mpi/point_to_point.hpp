@@ -103,7 +103,7 @@ class PointToPoint {
   void withdraw(std::int32_t message);
 
   // The host pair or connection between two ranks; -1 if a route is missing.
-  std::int32_t find_way(const Rank& rank, std::int32_t index, std::int32_t destination);
+  std::int32_t find_pair(const Rank& rank, std::int32_t index, std::int32_t destination);
   // The transfer of `owner`, a message or a packet, has ended.
   void end_transfer(std::int32_t owner) {
     handshake_ ? handshake_->end(owner) : deliveries_.arrive(owner);

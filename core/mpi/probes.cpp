@@ -45,7 +45,7 @@ bool Probes::finish(Rank& rank, std::int32_t index) {
   }
   cost_.probe_failed();
   if (rank.op.kind == Kind::iprobe) return true;
-  if ((cost_.probe_is_free() || nothing_will_come()) && find(rank, index) < 0) {
+  if ((cost_.probe_is_free() || all_ranks_stuck()) && find(rank, index) < 0) {
     waiting_.add(rank);
     return false;
   }
@@ -54,19 +54,19 @@ bool Probes::finish(Rank& rank, std::int32_t index) {
 
 // Returns true if every rank waits for another or probes, so that no rank will ever send. Checked
 // at exponentially increasing intervals.
-bool Probes::nothing_will_come() {
+bool Probes::all_ranks_stuck() {
   ++failures_;
   if ((failures_ & (failures_ - 1)) != 0) return false;
   if (network_.flows_in_progress() > 0 || !runtime_.clock.ready().empty()) return false;
   for (std::size_t i = 0; i < runtime_.ranks.size(); ++i) {
-    if (!waits_for_others(static_cast<std::int32_t>(i))) return false;
+    if (!is_stuck(static_cast<std::int32_t>(i))) return false;
   }
   return true;
 }
 
-// A probe or a probing receive proceeds by itself when its message is there; an MPI_Iprobe always
-// does.
-bool Probes::waits_for_others(std::int32_t index) {
+// Returns true if a rank cannot proceed without another. A probe or a probing receive proceeds when
+// its message is there, an MPI_Iprobe always.
+bool Probes::is_stuck(std::int32_t index) {
   const Rank& rank = runtime_.ranks[index];
   switch (rank.phase) {
     case Phase::waiting:

@@ -42,8 +42,8 @@ class Probes {
 
  private:
   std::int32_t find(const Rank& rank, std::int32_t index);
-  bool nothing_will_come();
-  bool waits_for_others(std::int32_t index);
+  bool all_ranks_stuck();
+  bool is_stuck(std::int32_t index);
 
   Runtime runtime_;
   const Network& network_;

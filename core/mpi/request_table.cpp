@@ -507,7 +507,7 @@ void RequestTable::refuse_collective(const Rank& rank, std::int32_t number,
       rank, numbered(number) + " is of a collective; MPI only allows waiting for it or testing it");
 }
 
-std::int32_t RequestTable::to_cancel(Rank& rank, std::int32_t number) {
+std::int32_t RequestTable::find_cancellable(Rank& rank, std::int32_t number) {
   const NumberedRequest& it = given(rank, number);
   refuse_collective(rank, number, it.pending);
   if (it.pending < 0 && it.persistent >= 0 && !it.may_be_complete) {
@@ -531,7 +531,7 @@ void RequestTable::free_persistent(Rank& rank, std::int32_t place) {
   rank.optional->free_persistent = place;
 }
 
-std::int32_t RequestTable::to_start(Rank& rank, std::int32_t number) {
+std::int32_t RequestTable::find_startable(Rank& rank, std::int32_t number) {
   NumberedRequest& it = rank.optional_state().numbers[number];
   if (it.persistent < 0) {
     runtime_.jobs.fail(rank, numbered(number) +
@@ -553,7 +553,7 @@ std::int32_t RequestTable::to_start(Rank& rank, std::int32_t number) {
 // Requests freed by MPI_Request_free: no call can name them, and they are released when their
 // message ends.
 
-bool RequestTable::leave_to_itself(Rank& rank, std::int32_t index) {
+bool RequestTable::free_pending(Rank& rank, std::int32_t index) {
   unlist(rank, index);
   Request& request = requests_[index];
   const bool has_message = request.message >= 0;

@@ -119,16 +119,16 @@ class RequestTable {
   // TraceError if no request has one of its numbers.
   void name_requests(Rank& rank);
   // Returns the index of the persistent request of a number, to be started. Throws TraceError.
-  std::int32_t to_start(Rank& rank, std::int32_t number);
+  std::int32_t find_startable(Rank& rank, std::int32_t number);
   // Returns the pending request of a number, to be cancelled; -1 if it is complete. Throws
   // TraceError.
-  std::int32_t to_cancel(Rank& rank, std::int32_t number);
+  std::int32_t find_cancellable(Rank& rank, std::int32_t number);
   // Frees a number and returns the request that had it. Throws TraceError.
   NumberedRequest free_number(Rank& rank, std::int32_t number);
   // Removes an inactive persistent request.
   void free_persistent(Rank& rank, std::int32_t place);
   // Frees a pending request. Returns true if its message is complete; the caller then owns it.
-  bool leave_to_itself(Rank& rank, std::int32_t request);
+  bool free_pending(Rank& rank, std::int32_t request);
   // At the end of a rank: lists its freed requests as pending again.
   void list_freed(Rank& rank);
   // The numbers listed by an operation with kNumbered.

@@ -22,8 +22,8 @@ constexpr std::int32_t kLockTag = -6660;
 
 // Number of SimGrid kernel calls that post a send or a receive: lock and unlock of a mutex, a
 // lookup, the post; or only the post, if messages are never sent before their receive is posted.
-constexpr std::int32_t kTurnsOfPost = 4;
-constexpr std::int32_t kTurnsOfPlainPost = 1;
+constexpr std::int32_t kYieldsOfPost = 4;
+constexpr std::int32_t kYieldsOfPlainPost = 1;
 
 }  // namespace
 
@@ -52,7 +52,7 @@ bool Windows::begin(Rank& rank, std::int32_t index) {
   const Op op = rank.op;
   if ((op.flags & kRest) != 0) {
     calls_[index].has_inserted = false;
-    return go_on(rank, index);
+    return resume(rank, index);
   }
   View& view = views_[index][window_of(op)];
   const Operation operation = window_call_of(op);
@@ -66,7 +66,7 @@ bool Windows::begin(Rank& rank, std::int32_t index) {
     if (!rdma_) plan_collect(view.me, -1, call);
     if (rdma_ && operation == Operation::win_fence) source_.next(rank);  // one barrier suffices
     if (operation == Operation::win_free) call.steps.push_back({Step::free});
-    return go_on(rank, index);
+    return resume(rank, index);
   }
   if (locks_by_message_) waits_.make_progress(index);
   const bool has_group = window_traits_of(operation).form == WindowForm::group;
@@ -85,7 +85,7 @@ bool Windows::begin(Rank& rank, std::int32_t index) {
     plan(op, view.epochs, group, size, call);
   }
   view.epochs.take(op, std::move(group));
-  return go_on(rank, index);
+  return resume(rank, index);
 }
 
 // The n-th windows that the ranks make on a communicator form one window.
@@ -120,7 +120,7 @@ void Windows::make(Rank& rank, View& view) {
 void Windows::plan(const Op& op, const Epochs& epochs, const std::vector<std::int32_t>& group,
                    std::int32_t size, Progress& call) const {
   const std::int32_t me = call.me;
-  std::vector<StepOf>& steps = call.steps;
+  std::vector<PlannedStep>& steps = call.steps;
   const Operation operation = window_call_of(op);
   const auto synchronise = [&](const std::vector<std::int32_t>& others, Step step) {
     std::int32_t messages = 0;
@@ -194,7 +194,7 @@ void Windows::plan(const Op& op, const Epochs& epochs, const std::vector<std::in
 void Windows::plan_access(const WindowTraits& traits, const Op& op, Progress& call) const {
   const std::int32_t me = call.me;
   const std::int32_t target = op.peer;
-  std::vector<StepOf>& steps = call.steps;
+  std::vector<PlannedStep>& steps = call.steps;
   // A rank's access to its own memory is not a message, except for accumulates.
   const bool is_local = target == kProcNull || target == me;
   const bool fetches = traits.fetches && !is_local;
@@ -209,7 +209,8 @@ void Windows::plan_access(const WindowTraits& traits, const Op& op, Progress& ca
   };
   if (rdma_) {
     if (!is_local) {
-      steps.push_back(fetches ? StepOf{Step::send, target, me} : StepOf{Step::send, me, target});
+      steps.push_back(fetches ? PlannedStep{Step::send, target, me}
+                              : PlannedStep{Step::send, me, target});
       steps.push_back({is_request ? Step::request : Step::list, me});
     } else if (is_request) {
       steps.push_back({Step::request_done});
@@ -283,18 +284,18 @@ void Windows::plan_completion(std::int32_t target, bool unlocks, Progress& call)
   if (target != me) plan_lock_message(target, me, call);
 }
 
-bool Windows::go_on(Rank& rank, std::int32_t index) {
+bool Windows::resume(Rank& rank, std::int32_t index) {
   Progress& call = calls_[index];
-  while (call.next < call.steps.size() || call.turns > 0 || call.due > 0) {
-    if (call.turns > 0) {
-      --call.turns;
-      return go_behind(rank, index);
+  while (call.next < call.steps.size() || call.yields > 0 || call.due > 0) {
+    if (call.yields > 0) {
+      --call.yields;
+      return yield(rank, index);
     }
     if (call.due > 0) {
       runtime_.sleep(rank, index, std::exchange(call.due, 0.0), Phase::in_window);
       return false;
     }
-    const StepOf step = call.steps[call.next];
+    const PlannedStep step = call.steps[call.next];
     const bool sends = step.step == Step::send || step.step == Step::lock_message;
     if (sends && !send(rank, index, call, step)) return false;
     ++call.next;
@@ -305,14 +306,14 @@ bool Windows::go_on(Rank& rank, std::int32_t index) {
 }
 
 // Executes a step. Returns false if the rank waits.
-bool Windows::take(Rank& rank, std::int32_t index, Progress& call, const StepOf& step) {
+bool Windows::take(Rank& rank, std::int32_t index, Progress& call, const PlannedStep& step) {
   Window& window = windows_[static_cast<std::size_t>(call.window)];
   Member& member = window.members[step.a];
   switch (step.step) {
     case Step::send:
     case Step::lock_message:
     case Step::receive:
-      call.turns = rdma_ || locks_by_message_ ? 0 : kTurnsOfPost;
+      call.yields = rdma_ || locks_by_message_ ? 0 : kYieldsOfPost;
       return true;
     case Step::enter:
     case Step::enter_atomic:
@@ -320,12 +321,12 @@ bool Windows::take(Rank& rank, std::int32_t index, Progress& call, const StepOf&
         rank.phase = Phase::in_window;
         return false;
       }
-      call.turns = 1;
+      call.yields = 1;
       return true;
     case Step::leave:
     case Step::leave_atomic:
       leave(step.step == Step::leave ? member.holding : member.atomic);
-      call.turns = 1;
+      call.yields = 1;
       return true;
     case Step::list:
       member.list.push_back(
@@ -339,7 +340,7 @@ bool Windows::take(Rank& rank, std::int32_t index, Progress& call, const StepOf&
       return true;
     case Step::await: {
       const std::int32_t request = requests_.add_of_window(call.message);
-      call.turns = requests_[request].complete ? 1 : 0;
+      call.yields = requests_[request].complete ? 1 : 0;
       requests_.await_of_window(rank, index, request);
       return wait_for_awaited(rank, index, call);
     }
@@ -347,10 +348,10 @@ bool Windows::take(Rank& rank, std::int32_t index, Progress& call, const StepOf&
       return collect(rank, index, call, step, member);
     case Step::lock:
       if (!take_lock(rank, index, member.lock, step.b != 0)) return false;
-      call.turns = step.b;
+      call.yields = step.b;
       return true;
     case Step::unlock:
-      call.turns = release_lock(index, member.lock) ? 1 : 0;
+      call.yields = release_lock(index, member.lock) ? 1 : 0;
       return true;
     case Step::send_sync:
     case Step::receive_sync:
@@ -368,7 +369,7 @@ bool Windows::take(Rank& rank, std::int32_t index, Progress& call, const StepOf&
 
 // Sends the message of an access at once. Returns false if the rank first pays for it, or a route
 // is missing.
-bool Windows::send(Rank& rank, std::int32_t index, Progress& call, const StepOf& step) {
+bool Windows::send(Rank& rank, std::int32_t index, Progress& call, const PlannedStep& step) {
   const bool is_lock_message = step.step == Step::lock_message;
   const bool is_read = locks_by_message_ && step.b != call.me;
   const std::int64_t bytes =
@@ -411,7 +412,7 @@ void Windows::insert_rest(Rank& rank, Progress& call) {
   call.has_inserted = true;
 }
 
-bool Windows::collect(Rank& rank, std::int32_t index, Progress& call, const StepOf& step,
+bool Windows::collect(Rank& rank, std::int32_t index, Progress& call, const PlannedStep& step,
                       Member& member) {
   std::vector<Listed> left;
   const std::vector<Listed> all = std::exchange(member.list, {});
@@ -428,14 +429,14 @@ bool Windows::collect(Rank& rank, std::int32_t index, Progress& call, const Step
     }
   }
   member.list = std::move(left);
-  if (all_complete) call.turns = rank.awaited;
+  if (all_complete) call.yields = rank.awaited;
   return rank.awaited == 0 || wait_for_awaited(rank, index, call);
 }
 
 // An empty message, sent and received like a persistent request.
-bool Windows::synchronise(Rank& rank, std::int32_t index, Progress& call, const StepOf& step) {
+bool Windows::synchronise(Rank& rank, std::int32_t index, Progress& call, const PlannedStep& step) {
   insert_rest(rank, call);
-  call.turns = runtime_.model.eager_threshold > 0 ? kTurnsOfPost : kTurnsOfPlainPost;
+  call.yields = runtime_.model.eager_threshold > 0 ? kYieldsOfPost : kYieldsOfPlainPost;
   const Operation operation = static_cast<Operation>(call.tag & 255);
   const bool is_post = operation == Operation::win_post || operation == Operation::win_start;
   const bool sends = step.step == Step::send_sync;
@@ -458,7 +459,7 @@ bool Windows::wait_for_synchronised(Rank& rank, std::int32_t index, Progress& ca
     all_complete = all_complete && requests_[request].complete;
     requests_.await(rank, request);
   }
-  if (all_complete) call.turns = rank.awaited;
+  if (all_complete) call.yields = rank.awaited;
   return rank.awaited == 0 || wait_for_awaited(rank, index, call);
 }
 
@@ -472,7 +473,7 @@ bool Windows::enter(std::int32_t index, Mutex& mutex) {
 }
 
 // Lets the ranks that are ready run first.
-bool Windows::go_behind(Rank& rank, std::int32_t index) const {
+bool Windows::yield(Rank& rank, std::int32_t index) const {
   rank.phase = Phase::in_window;
   runtime_.clock.wake(index);
   return false;
@@ -518,7 +519,7 @@ std::string Windows::wait_of(const Rank& rank, std::int32_t index) const {
   const auto found = calls_.find(index);
   if (found == calls_.end() || found->second.next == 0) return {};
   const Progress& call = found->second;
-  const StepOf& step = call.steps[call.next - 1];
+  const PlannedStep& step = call.steps[call.next - 1];
   const Window& window = windows_[static_cast<std::size_t>(call.window)];
   const auto named = [](std::int32_t number) { return "rank " + std::to_string(number); };
   if (step.step == Step::lock) {

@@ -38,7 +38,7 @@ class Windows {
 
   bool begin(Rank& rank, std::int32_t index);
   // Continues the call of a woken rank.
-  bool go_on(Rank& rank, std::int32_t index);
+  bool resume(Rank& rank, std::int32_t index);
 
   // Describes for error messages the wait of a rank in a call: "the lock of ...".
   std::string wait_of(const Rank& rank, std::int32_t index) const;
@@ -74,7 +74,7 @@ class Windows {
     wait_sync,     // waits for the last a of these
     free           // the rank has freed the window
   };
-  struct StepOf {
+  struct PlannedStep {
     Step step;
     std::int32_t a = 0, b = 0;
   };
@@ -112,7 +112,7 @@ class Windows {
   };
   // A rank's current call.
   struct Progress {
-    std::vector<StepOf> steps;
+    std::vector<PlannedStep> steps;
     std::size_t next = 0;
     std::int32_t window = 0;
     std::int32_t me = 0;
@@ -126,7 +126,7 @@ class Windows {
     bool has_inserted = false;  // whether operations were inserted before the next step
     // Number of times that ready ranks run first: SimGrid's actors yield at each kernel call, which
     // decides which rank gets a list that several request at the same instant.
-    std::int32_t turns = 0;
+    std::int32_t yields = 0;
   };
 
   void make(Rank& rank, View& view);
@@ -139,15 +139,16 @@ class Windows {
   static void plan_lock_message(std::int32_t source, std::int32_t destination, Progress& call);
   // Completes the accesses to a target, which acknowledges them; `unlocks`: also releases its lock.
   void plan_completion(std::int32_t target, bool unlocks, Progress& call) const;
-  bool take(Rank& rank, std::int32_t index, Progress& call, const StepOf& step);
-  bool send(Rank& rank, std::int32_t index, Progress& call, const StepOf& step);
-  bool collect(Rank& rank, std::int32_t index, Progress& call, const StepOf& step, Member& member);
-  bool synchronise(Rank& rank, std::int32_t index, Progress& call, const StepOf& step);
+  bool take(Rank& rank, std::int32_t index, Progress& call, const PlannedStep& step);
+  bool send(Rank& rank, std::int32_t index, Progress& call, const PlannedStep& step);
+  bool collect(Rank& rank, std::int32_t index, Progress& call, const PlannedStep& step,
+               Member& member);
+  bool synchronise(Rank& rank, std::int32_t index, Progress& call, const PlannedStep& step);
   bool wait_for_synchronised(Rank& rank, std::int32_t index, Progress& call, std::int32_t messages);
   bool wait_for_awaited(Rank& rank, std::int32_t index, Progress& call);
   static void insert_rest(Rank& rank, Progress& call);
   static bool enter(std::int32_t index, Mutex& mutex);
-  bool go_behind(Rank& rank, std::int32_t index) const;
+  bool yield(Rank& rank, std::int32_t index) const;
   void leave(Mutex& mutex) const;
   static bool take_lock(Rank& rank, std::int32_t index, Lock& lock, bool exclusive);
   bool release_lock(std::int32_t index, Lock& lock) const;

@@ -212,7 +212,7 @@ bool Interpreter::proceed(Rank& rank, std::int32_t index) {
     case Phase::accessing:
       return files_.finish(rank, index);
     case Phase::in_window:
-      return mpi_.windows.go_on(rank, index);
+      return mpi_.windows.resume(rank, index);
     case Phase::initialising:
       lifetime_.finish_init(rank);
       return true;

@@ -177,9 +177,9 @@ class Simulation {
   const PlatformData& platform() const { return *platform_; }
   const std::vector<Death>& deaths() const { return failures_.deaths(); }
   // The position of a message in its connections, if messages are ordered.
-  Standing standing(std::int32_t message) const {
+  TransferStatus transfer_status_of(std::int32_t message) const {
     const Handshake* const handshake = mpi_.messages.handshake();
-    return handshake ? handshake->standing(message) : Standing{};
+    return handshake ? handshake->status_of(message) : TransferStatus{};
   }
   // Why a message will never arrive; null if it may.
   const Loss* loss_of(std::int32_t message) const { return transfers_.loss_of(message); }

@@ -98,7 +98,7 @@ class SteadyStates {
     if (end_ != SteadyEnd::none || loops_.operations() < rests_to_) return;
     if (rests_to_ > 0) end_rest();
     if (compares_) look_for_ties(date);
-    if (leader_ < 0 ? !loops_.has_turned() : loops_[leader_].turns == turns_) return;
+    if (leader_ < 0 ? !loops_.has_passed_turn() : loops_[leader_].turns == turns_) return;
     pass_turn(date);
   }
   SteadyReport report() const;

@@ -156,11 +156,11 @@ class _Blocked:
             return f"{message.bytes} bytes of a file, whose server does not reply"
         loss = message.loss
         if loss is None and message.flowing:
-            where = f" ({message.standing})" if message.standing else ""
+            where = f" ({message.status})" if message.status else ""
             return f"a message of {message.bytes} bytes on a link without bandwidth{where}"
         why = f", {describe_loss(self._core, self._settings, loss)}" if loss else ""
-        if loss is None and message.standing:
-            why = f" ({message.standing})"
+        if loss is None and message.status:
+            why = f" ({message.status})"
         if message.receives:
             return _sender(message.source, message.tag) + why
         return (
