@@ -124,10 +124,10 @@ void register_goal(nb::module_& m) {
       .def_prop_ro("unexpected", &GoalRun::unexpected, "Messages that nobody has received.")
       .def("ends", [](const GoalRun& run) { return to_numpy(run.ends()); })
       .def(
-          "standing",
+          "pending_operations",
           [](const GoalRun& run, std::size_t most) {
             std::vector<std::tuple<std::int32_t, std::uint32_t, std::uint32_t, bool>> rows;
-            for (const GoalRun::Standing& waiting : run.standing(most))
+            for (const GoalRun::PendingOperation& waiting : run.pending_operations(most))
               rows.emplace_back(waiting.rank, waiting.op, waiting.line, waiting.has_begun);
             return rows;
           },

@@ -123,7 +123,8 @@ void register_graph(nb::module_& m) {
       .def_prop_ro("now", &GraphRun::now)
       .def_prop_ro("launched", &GraphRun::launched)
       .def_prop_ro("is_done", &GraphRun::is_done)
-      .def("standing", &GraphRun::standing, "Streams that have not ended, and their nodes.")
+      .def("current_nodes", &GraphRun::current_nodes,
+           "Streams that have not ended, and their nodes.")
       .def(
           "lanes",
           [](const GraphRun& run) {

@@ -220,9 +220,9 @@ std::vector<std::int32_t> graph_mismatch(const Simulation& s) {
   return {s.gpus()->mismatch()->first, s.gpus()->mismatch()->second};
 }
 
-std::vector<std::pair<std::int32_t, std::int32_t>> graph_standing(const Simulation& s) {
+std::vector<std::pair<std::int32_t, std::int32_t>> graph_current_nodes(const Simulation& s) {
   if (s.gpus() == nullptr) return {};
-  return s.gpus()->graph().standing();
+  return s.gpus()->graph().current_nodes();
 }
 
 void add_route(Simulation& s, std::int32_t source, std::int32_t destination,
@@ -252,7 +252,8 @@ void register_operations(nb::module_& m, SimulationClass& simulation) {
       .def("launch", &Simulation::launch, "block"_a, "times"_a,
            "Answers `Stop.NEED_LAUNCH`: the rank launches that block.")
       .def("graph_mismatch", &graph_mismatch, "Two nodes of a graph that meet and do not fit.")
-      .def("graph_standing", &graph_standing, "Streams that have not ended, and their nodes.")
+      .def("graph_current_nodes", &graph_current_nodes,
+           "Streams that have not ended, and their nodes.")
       .def(
           "graph_spans",
           [](const Simulation& s) {

@@ -50,10 +50,10 @@ TEST("goal: a processor that is busy serves the oldest first") {
 TEST("goal: whoever waits in a circle stands there") {
   GoalRun run = run_of("num_ranks 1\nrank 0 {\n a: calc 1\n b: recv 1b from 0\n a requires b\n}\n");
   CHECK(run.run(1000) == Stop::deadlock);
-  const std::vector<GoalRun::Standing> standing = run.standing(9);
-  CHECK(standing.size() == 2);
-  CHECK(standing[0].has_begun && standing[0].line == 4);
-  CHECK(!standing[1].has_begun && standing[1].line == 3);
+  const std::vector<GoalRun::PendingOperation> pending = run.pending_operations(9);
+  CHECK(pending.size() == 2);
+  CHECK(pending[0].has_begun && pending[0].line == 4);
+  CHECK(!pending[1].has_begun && pending[1].line == 3);
 }
 
 TEST("goal: every beginning of a schedule is read or refused") {

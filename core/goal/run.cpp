@@ -83,15 +83,15 @@ Stop GoalRun::advance_network() {
     const Message& message = messages_[travelling->second];
     // A message whose route failed is lost.
     if (completion.type == CompletionType::activity)
-      push(network_->now(), message.number, What::arrival, message.to, travelling->second);
+      push(network_->now(), message.number, EventKind::arrival, message.to, travelling->second);
     under_way_.erase(travelling);
   }
   return stop;
 }
 
-void GoalRun::push(double date, std::uint64_t number, What what, std::int32_t rank,
+void GoalRun::push(double date, std::uint64_t number, EventKind kind, std::int32_t rank,
                    std::uint32_t index) {
-  queue_.push({date, std::round(date / kInstant), number, what, rank, index});
+  queue_.push({date, std::round(date / kInstant), number, kind, rank, index});
 }
 
 void GoalRun::begin(std::int32_t rank, std::uint32_t op, double date) {
@@ -127,7 +127,7 @@ void GoalRun::start_freed() {
     });
     for (const std::uint32_t op : freed) {
       const double free = processor(index, op_of(index, op).cpu).free;
-      push(std::max({rank.ready[op], free, now_}), numbers_++, What::op, index, op);
+      push(std::max({rank.ready[op], free, now_}), numbers_++, EventKind::op, index, op);
     }
   }
   touched_.clear();
@@ -139,7 +139,7 @@ bool GoalRun::take_processor(const Event& event, std::uint32_t cpu) {
   if (taken.free <= event.date + kInstant / 2) return true;
   const bool is_first = taken.waiting.empty() || event.number < taken.waiting.top().number;
   taken.waiting.push(event);
-  if (is_first) push(taken.free, event.number, What::processor, event.rank, cpu);
+  if (is_first) push(taken.free, event.number, EventKind::processor, event.rank, cpu);
   return false;
 }
 
@@ -148,35 +148,35 @@ void GoalRun::wake_processor(const Event& event) {
   Processor& woken = processor(event.rank, event.index);
   if (woken.waiting.empty() || woken.waiting.top().number != event.number) return;
   if (woken.free > event.date + kInstant / 2) {
-    push(woken.free, event.number, What::processor, event.rank, event.index);
+    push(woken.free, event.number, EventKind::processor, event.rank, event.index);
     return;
   }
   Event next = woken.waiting.top();
   woken.waiting.pop();
   next.date = event.date;
-  if (next.what == What::op) {
+  if (next.kind == EventKind::op) {
     operate(next);
   } else {
     arrive(next);
   }
   if (!woken.waiting.empty()) {
-    push(std::max(woken.free, event.date), woken.waiting.top().number, What::processor, event.rank,
-         event.index);
+    push(std::max(woken.free, event.date), woken.waiting.top().number, EventKind::processor,
+         event.rank, event.index);
   }
 }
 
 // Returns false if a route is missing.
 bool GoalRun::act(const Event& event) {
-  switch (event.what) {
-    case What::op:
+  switch (event.kind) {
+    case EventKind::op:
       operate(event);
       return true;
-    case What::inject:
+    case EventKind::inject:
       return inject(event);
-    case What::arrival:
+    case EventKind::arrival:
       arrive(event);
       return true;
-    case What::processor:
+    case EventKind::processor:
       wake_processor(event);
       return true;
   }
@@ -210,14 +210,15 @@ void GoalRun::operate(const Event& event) {
   }
   messages_[number] = {event.rank, op.peer, event.index, numbers_++, 0};
   ++messages_sent_;
-  push(date + overheads.base_at(size), messages_[number].number, What::inject, event.rank, number);
+  push(date + overheads.base_at(size), messages_[number].number, EventKind::inject, event.rank,
+       number);
   if (op.amount < threshold_) end(event.rank, event.index, free);
 }
 
 bool GoalRun::inject(const Event& event) {
   const Message& message = messages_[event.index];
   if (network_ == nullptr) {
-    push(event.date, message.number, What::arrival, message.to, event.index);
+    push(event.date, message.number, EventKind::arrival, message.to, event.index);
     return true;
   }
   const std::int32_t activity = network_->transfer(
@@ -275,8 +276,8 @@ std::vector<double> GoalRun::ends() const {
   return ends;
 }
 
-std::vector<GoalRun::Standing> GoalRun::standing(std::size_t most) const {
-  std::vector<Standing> unfinished;
+std::vector<GoalRun::PendingOperation> GoalRun::pending_operations(std::size_t most) const {
+  std::vector<PendingOperation> unfinished;
   for (const State wanted : {State::begun, State::waiting}) {
     for (std::size_t rank = 0; rank < ranks_.size() && unfinished.size() < most; ++rank) {
       const std::vector<std::uint32_t>& lines = schedule_->ranks[rank].lines;

@@ -44,21 +44,21 @@ class GoalRun {
   // By rank: when its last operation ended and its processors are free.
   std::vector<double> ends() const;
 
-  struct Standing {
+  struct PendingOperation {
     std::int32_t rank;
     std::uint32_t op, line;  // line: 0 in a binary schedule
     bool has_begun;
   };
   // Returns up to `most` operations that have begun but not ended, or still have dependencies.
-  std::vector<Standing> standing(std::size_t most) const;
+  std::vector<PendingOperation> pending_operations(std::size_t most) const;
 
  private:
-  enum class What : std::uint8_t { op, inject, arrival, processor };
+  enum class EventKind : std::uint8_t { op, inject, arrival, processor };
   struct Event {
     double date;
     double instant;  // the date in whole picoseconds, so that rounding does not separate events
     std::uint64_t number;  // order at one instant: the smaller number first
-    What what;
+    EventKind kind;
     std::int32_t rank;
     std::uint32_t index;  // index of the operation, message or processor
     bool operator>(const Event& other) const {
@@ -103,7 +103,8 @@ class GoalRun {
     return processors[cpu];
   }
   Stop advance_network();
-  void push(double date, std::uint64_t number, What what, std::int32_t rank, std::uint32_t index);
+  void push(double date, std::uint64_t number, EventKind kind, std::int32_t rank,
+            std::uint32_t index);
   void begin(std::int32_t rank, std::uint32_t op, double date);
   void end(std::int32_t rank, std::uint32_t op, double date);
   void allow(std::int32_t rank, std::span<const std::uint32_t> ops, double date);

@@ -19,8 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     GoalRun run(schedule, nullptr, std::vector<std::int32_t>(ranks),
                 std::vector<double>(ranks, 1e-9), nullptr);
     const Stop stop = run.run(1 << 20);
-    if (stop == Stop::done && !run.standing(1).empty()) std::abort();
-    if (stop == Stop::deadlock && run.standing(1).empty()) std::abort();
+    if (stop == Stop::done && !run.pending_operations(1).empty()) std::abort();
+    if (stop == Stop::deadlock && run.pending_operations(1).empty()) std::abort();
     for (std::size_t rank = 0; rank < ranks; ++rank) {
       GoalSequence sequence(schedule, rank, 1e9);
       while (!sequence.take(100).empty()) continue;

@@ -108,9 +108,9 @@ void GraphRun::step() {
   heap_.pop();
   const auto first_meeting = static_cast<std::int32_t>(streams_.size());
   if (id < first_meeting) {
-    if (stream(id).doing == Doing::computing) {
+    if (stream(id).state == StreamState::computing) {
       end_kernel(id);
-    } else if (stream(id).doing == Doing::delayed) {
+    } else if (stream(id).state == StreamState::delayed) {
       end_node(id);
     } else {
       to_advance_.push_back(id);
@@ -182,7 +182,7 @@ void GraphRun::launch(std::int32_t index) {
     }
     push(to, entry);
   }
-  if (is_outside_) free_threads_.emplace_back(index, lane.host);
+  if (is_externally_driven_) free_threads_.emplace_back(index, lane.host);
   end_if_idle(lane);
 }
 
@@ -206,7 +206,7 @@ void GraphRun::pop(std::int32_t from) {
   Stream& s = stream(from);
   s.head = static_cast<std::uint32_t>((s.head + 1) % s.queue.size());
   --s.size;
-  s.doing = Doing::nothing;
+  s.state = StreamState::idle;
   Lane& lane = lane_of(s);
   if (s.size == 0) --lane.busy;
   if (lane.blocked_by == from) {
@@ -220,11 +220,12 @@ void GraphRun::pop(std::int32_t from) {
 void GraphRun::advance(std::int32_t index) {
   Stream& s = stream(index);
   while (s.size != 0) {
-    if (s.doing != Doing::nothing && s.doing != Doing::sleeping && s.doing != Doing::waiting)
+    if (s.state != StreamState::idle && s.state != StreamState::sleeping &&
+        s.state != StreamState::waiting)
       return;
     const Entry entry = head(s);
     if (entry.date > now_) {
-      s.doing = Doing::sleeping;
+      s.state = StreamState::sleeping;
       heap_.update(entry.date, static_cast<std::uint32_t>(index));
       return;
     }
@@ -233,7 +234,7 @@ void GraphRun::advance(std::int32_t index) {
     if (next.kind == NodeKind::compute) {
       Lane& lane = lane_of(s);
       account(lane);
-      s.doing = Doing::computing;
+      s.state = StreamState::computing;
       s.left = 1;
       s.rate = 0;
       s.since = now_;
@@ -246,13 +247,13 @@ void GraphRun::advance(std::int32_t index) {
       return;
     }
     if (next.kind == NodeKind::delay) {
-      s.doing = Doing::delayed;
+      s.state = StreamState::delayed;
       heap_.update(now_ + next.arithmetic, static_cast<std::uint32_t>(index));
       return;
     }
     Event& event = event_of(s, next);
     if (next.kind == NodeKind::wait && event.done < entry.version) {
-      s.doing = Doing::waiting;
+      s.state = StreamState::waiting;
       event.waiting.push_back(index);
       return;
     }
@@ -272,7 +273,7 @@ void GraphRun::arrive(std::int32_t index) {
   Meeting& meeting = meetings_[static_cast<std::size_t>(called.target)];
   Lane& lane = lane_of(s);
   account(lane);
-  s.doing = Doing::arriving;
+  s.state = StreamState::arriving;
   ++lane.arrivals;
   if (!meeting.streams.empty()) {
     const std::int32_t first = head(stream(meeting.streams.front())).node;
@@ -288,7 +289,7 @@ void GraphRun::arrive(std::int32_t index) {
   for (const std::int32_t each : meeting.streams) {
     Lane& party = lane_of(stream(each));
     account(party);
-    stream(each).doing = Doing::meeting;
+    stream(each).state = StreamState::meeting;
     --party.arrivals;
     ++party.meetings;
     party.sms += call.sms;
@@ -305,7 +306,7 @@ void GraphRun::move(std::int32_t index) {
   Meeting& meeting = meetings_[static_cast<std::size_t>(index)];
   meeting.moves = false;
   const std::int32_t call = node(head(stream(meeting.streams.front())).node).count;
-  if (is_outside_) {
+  if (is_externally_driven_) {
     moving_.emplace_back(index, call);
   } else {
     flows_.start(index, call, now_);
@@ -387,7 +388,7 @@ void GraphRun::end_if_idle(Lane& lane) {
   ++ended_;
 }
 
-std::vector<std::pair<std::int32_t, std::int32_t>> GraphRun::standing() const {
+std::vector<std::pair<std::int32_t, std::int32_t>> GraphRun::current_nodes() const {
   std::vector<std::pair<std::int32_t, std::int32_t>> stuck;
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     if (streams_[i].size != 0)
@@ -407,9 +408,9 @@ void GraphRun::verify() const {
     for (std::size_t k = 0; k < static_cast<std::size_t>(p_.streams); ++k) {
       const Stream& s = streams_[i * static_cast<std::size_t>(p_.streams) + k];
       busy += s.size != 0;
-      arrivals += s.doing == Doing::arriving;
-      meetings += s.doing == Doing::meeting;
-      computing += s.doing == Doing::computing;
+      arrivals += s.state == StreamState::arriving;
+      meetings += s.state == StreamState::meeting;
+      computing += s.state == StreamState::computing;
     }
     ensure(busy == lane.busy && arrivals == lane.arrivals && meetings == lane.meetings &&
                computing == lane.computing.size(),

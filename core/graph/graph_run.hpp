@@ -41,7 +41,7 @@ class GraphRun {
   // The functions below replace `run` for a caller with its own clock and network; dates must not
   // decrease. After this call, the caller moves the bytes, and `take_launched` reports idle host
   // threads.
-  void run_outside() { is_outside_ = true; }
+  void drive_externally() { is_externally_driven_ = true; }
   // Lets the idle host thread of a lane launch a block `times` times.
   void launch(std::int32_t lane, std::int32_t block, std::int32_t times, double date);
   // Processes all events up to a date.
@@ -71,7 +71,7 @@ class GraphRun {
   const double* occupations(std::size_t lane) const { return lanes_[lane].seconds; }
   const std::vector<GraphSpan>& spans() const { return spans_; }
   // Returns the current node of each stream with nodes left: stream, node.
-  std::vector<std::pair<std::int32_t, std::int32_t>> standing() const;
+  std::vector<std::pair<std::int32_t, std::int32_t>> current_nodes() const;
 
   // Throws BrokenInvariant.
   void verify() const;
@@ -80,8 +80,8 @@ class GraphRun {
   // Number of nodes a stream can queue before the host thread blocks, as in CUDA.
   static constexpr std::uint32_t kQueue = 1024;
 
-  enum class Doing : std::uint8_t {
-    nothing,
+  enum class StreamState : std::uint8_t {
+    idle,
     sleeping,
     waiting,
     arriving,
@@ -97,7 +97,7 @@ class GraphRun {
   struct Stream {
     std::vector<Entry> queue;  // ring buffer, grown on demand
     std::uint32_t head = 0, size = 0;
-    Doing doing = Doing::nothing;
+    StreamState state = StreamState::idle;
     std::int32_t lane = 0;
     double begin = 0;           // start of its current node
     double left = 0, rate = 0;  // of its kernel: remaining fraction, fraction per second
@@ -157,7 +157,7 @@ class GraphRun {
   GraphPrograms p_;
   MeetingFlows flows_;
   bool logs_;
-  bool is_outside_ = false;
+  bool is_externally_driven_ = false;
   std::vector<std::pair<std::int32_t, std::int32_t>> moving_;
   std::vector<std::pair<std::int32_t, double>> free_threads_;
   double now_ = 0;

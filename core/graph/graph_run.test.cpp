@@ -78,7 +78,7 @@ TEST("graph: whoever is alone in a meeting stands there") {
   GraphRun run(p, false);
   finish(run);
   CHECK(!run.is_done());
-  CHECK(run.standing().size() == 2);
+  CHECK(run.current_nodes().size() == 2);
 }
 
 TEST("graph: programs that do not fit together are refused") {

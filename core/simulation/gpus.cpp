@@ -23,7 +23,7 @@ Gpus::Gpus(GraphPrograms programs, std::vector<std::pair<std::int32_t, std::int3
       next_(kNeverNext) {
   if (like_.size() != graph_.programs().parties.size())
     throw std::invalid_argument("each meeting is like messages between two hosts");
-  graph_.run_outside();
+  graph_.drive_externally();
 }
 
 void Gpus::launch(std::int32_t rank, std::int32_t block, std::int32_t times) {

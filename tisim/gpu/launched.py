@@ -167,7 +167,7 @@ class LaunchedGraph:
             return
         if wrong := core.graph_mismatch():
             raise self._core_graph.mismatch(wrong[0], wrong[1])
-        if standing := core.graph_standing():
+        if standing := core.graph_current_nodes():
             raise SimulationError(self._core_graph.deadlock(core.now, standing))
 
 

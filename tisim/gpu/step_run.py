@@ -124,7 +124,7 @@ def run_step(
         if progress is not None:
             progress(run.now)
     if not run.is_done:
-        raise SimulationError(core_graph.deadlock(run.now, run.standing()))
+        raise SimulationError(core_graph.deadlock(run.now, run.current_nodes()))
     rows = run.lanes().reshape(-1, 1 + len(OCCUPATIONS))
     seconds = float(rows[:, 0].max())
     occupations = rows[:, 1:].copy()

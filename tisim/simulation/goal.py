@@ -125,7 +125,7 @@ def check_goal(path: _Path) -> tuple[_core.GoalSchedule, int]:
 def _check_end(run: _core.GoalRun, stop: Stop, path: _Path) -> None:
     if stop == Stop.DONE:
         return
-    standing = run.standing(_SHOWN)
+    standing = run.pending_operations(_SHOWN)
     lines = [
         f"{path}: deadlock at {run.now:.6g} s; operations wait for messages that are never sent or "
         "received, or for one another:"
