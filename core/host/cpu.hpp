@@ -72,7 +72,7 @@ class Cpu {
   void collect_ended(std::int32_t event, double now, Stack<std::int32_t>& owners) {
     const std::size_t before = owners.size();
     hosts_.collect_ended(resource_of(event), now, owners);
-    if (threads_ != 0) leave_out_threads(owners, before);
+    if (threads_ != 0) remove_threads(owners, before);
     if (probe_share_ < 1) hosts_.disturb(beside(resource_of(event)), now);
   }
 
@@ -110,7 +110,7 @@ class Cpu {
   }
 
   // Appends the hosts whose computations have zero rate.
-  void list_starving(std::vector<std::int32_t>& starving) const {
+  void list_starved(std::vector<std::int32_t>& starving) const {
     hosts_.list_starved(starving);
     for (std::int32_t& resource : starving) resource = host_of(resource);
   }
@@ -129,7 +129,7 @@ class Cpu {
   static constexpr std::int32_t kFirstThread = std::numeric_limits<std::int32_t>::min();
   static constexpr std::int32_t kLastThread = kFirstThread / 2;
 
-  void leave_out_threads(Stack<std::int32_t>& owners, std::size_t before) {
+  void remove_threads(Stack<std::int32_t>& owners, std::size_t before) {
     std::size_t kept = before;
     for (std::size_t i = before; i < owners.size(); ++i) {
       if (owners[i] > kLastThread) {

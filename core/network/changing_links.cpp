@@ -36,17 +36,17 @@ double ChangingLinks::delay(const Route& route) const {
 
 void ChangingLinks::add_pair(std::int32_t pair, const FlowTerms& terms,
                              const std::vector<std::int32_t>& links) {
-  enlist(pair, {.terms = terms, .links = links, .old = {}});
+  register_pair(pair, {.terms = terms, .links = links, .old = {}});
 }
 
 void ChangingLinks::add_unpaid_pair(std::int32_t pair, std::int32_t of) {
-  const Course& paid = course(of);
-  enlist(pair, {.terms = paid.terms, .links = paid.links, .pays_latency = false, .old = {}});
+  const RegisteredPair& paid = registered(of);
+  register_pair(pair, {.terms = paid.terms, .links = paid.links, .pays_latency = false, .old = {}});
 }
 
-void ChangingLinks::enlist(std::int32_t pair, Course course) {
-  if (courses_.size() < system_.variables()) courses_.resize(system_.variables());
-  this->course(pair) = std::move(course);
+void ChangingLinks::register_pair(std::int32_t pair, RegisteredPair registered) {
+  if (registered_.size() < system_.variables()) registered_.resize(system_.variables());
+  this->registered(pair) = std::move(registered);
   for (const max_min::Element& element : system_.elements(system_.variable(pair))) {
     if (at(element.constraint).changes) at(element.constraint).pairs.push_back(pair);
   }
@@ -71,21 +71,21 @@ void ChangingLinks::change_pairs(std::int32_t link, double latency, double penal
   std::vector<std::int32_t> moving;  // pairs whose flows started before this change
   std::vector<std::int32_t> fresh;
   for (const std::int32_t pair : at(link).pairs) {
-    const bool is_old = course(pair).is_old;
+    const bool is_old = registered(pair).is_old;
     if (!is_old) fresh.push_back(pair);
     if (is_old && system_.variable(pair).count > 0) moving.push_back(pair);
   }
   for (const std::int32_t pair : fresh) {
-    if (system_.variable(pair).count > 0) moving.push_back(set_aside(pair));
-    change_flows_to_come(pair, link, latency);
+    if (system_.variable(pair).count > 0) moving.push_back(move_to_old_pair(pair));
+    change_new_flows(pair, link, latency);
   }
-  for (const std::int32_t pair : moving) change_flows_under_way(pair, latency, penalty);
+  for (const std::int32_t pair : moving) change_active_flows(pair, latency, penalty);
 }
 
 // Moves the flows of a pair to an old pair and returns it.
-std::int32_t ChangingLinks::set_aside(std::int32_t pair) {
+std::int32_t ChangingLinks::move_to_old_pair(std::int32_t pair) {
   const std::int32_t old = old_pair(pair);
-  course(old).terms = course(pair).terms;
+  registered(old).terms = registered(pair).terms;
   system_.take_over(pair, old);
   flows_.move_all(pair, old);
   return old;
@@ -93,19 +93,19 @@ std::int32_t ChangingLinks::set_aside(std::int32_t pair) {
 
 // Returns a pair without flows that uses the same links.
 std::int32_t ChangingLinks::old_pair(std::int32_t pair) {
-  for (const std::int32_t old : course(pair).old) {
+  for (const std::int32_t old : registered(pair).old) {
     if (system_.variable(old).count == 0) return old;
   }
   system_.copy_elements(pair);
   const std::int32_t made = system_.add_variable({});
   flows_.add_pairs();
-  enlist(made, {.terms = {}, .links = {}, .is_old = true, .old = {}});
-  course(pair).old.push_back(made);
+  register_pair(made, {.terms = {}, .links = {}, .is_old = true, .old = {}});
+  registered(pair).old.push_back(made);
   return made;
 }
 
-void ChangingLinks::change_flows_under_way(std::int32_t pair, double latency, double penalty) {
-  FlowTerms& terms = course(pair).terms;
+void ChangingLinks::change_active_flows(std::int32_t pair, double latency, double penalty) {
+  FlowTerms& terms = registered(pair).terms;
   terms.latency += latency;
   terms.penalty += penalty;
   const std::int32_t count = system_.variable(pair).count;
@@ -116,27 +116,27 @@ void ChangingLinks::change_flows_under_way(std::int32_t pair, double latency, do
   system_.change_count(pair, count);
 }
 
-void ChangingLinks::change_flows_to_come(std::int32_t pair, std::int32_t link, double latency) {
-  Course& course = this->course(pair);
-  const auto times = std::count(course.links.begin(), course.links.end(), link);
-  course.terms =
-      model_.terms(course.links, course.terms.latency + static_cast<double>(times) * latency);
+void ChangingLinks::change_new_flows(std::int32_t pair, std::int32_t link, double latency) {
+  RegisteredPair& registered = this->registered(pair);
+  const auto times = std::count(registered.links.begin(), registered.links.end(), link);
+  registered.terms = model_.terms(registered.links,
+                                  registered.terms.latency + static_cast<double>(times) * latency);
   VariableType type = system_.type_of(system_.variable(pair));
-  if (course.pays_latency) type.latency = course.terms.latency;
-  model_.apply(course.terms, type);
+  if (registered.pays_latency) type.latency = registered.terms.latency;
+  model_.apply(registered.terms, type);
   system_.set_type(pair, type);
 }
 
 void ChangingLinks::verify() const {
-  ensure(courses_.size() == system_.variables(), "a pair is not known to the links that change");
+  ensure(registered_.size() == system_.variables(), "a pair is not known to the links that change");
   std::vector<std::size_t> pairs(links_.size());
-  for (std::size_t i = 0; i < courses_.size(); ++i) {
+  for (std::size_t i = 0; i < registered_.size(); ++i) {
     const max_min::Variable& variable = system_.variable(static_cast<std::int32_t>(i));
     for (const max_min::Element& element : system_.elements(variable)) {
       ++pairs[static_cast<std::size_t>(element.constraint)];
     }
-    for (const std::int32_t old : courses_[i].old) {
-      ensure(courses_[static_cast<std::size_t>(old)].is_old, "flows under way have no old pair");
+    for (const std::int32_t old : registered_[i].old) {
+      ensure(registered_[static_cast<std::size_t>(old)].is_old, "flows under way have no old pair");
     }
   }
   for (std::size_t i = 0; i < links_.size(); ++i) {

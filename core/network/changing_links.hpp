@@ -44,7 +44,7 @@ class ChangingLinks {
   friend struct NetworkTampering;  // corrupts the state to test `verify`
 
   // A pair over changing links.
-  struct Course {
+  struct RegisteredPair {
     FlowTerms terms;
     std::vector<std::int32_t> links;  // links of the forward route
     bool is_old = false;              // whether its flows started before a change
@@ -57,22 +57,24 @@ class ChangingLinks {
     std::vector<std::int32_t> pairs;  // pairs that use it, if it changes
   };
 
-  void enlist(std::int32_t pair, Course course);
+  void register_pair(std::int32_t pair, RegisteredPair registered);
   void change_pairs(std::int32_t link, double latency, double penalty);
-  std::int32_t set_aside(std::int32_t pair);
+  std::int32_t move_to_old_pair(std::int32_t pair);
   std::int32_t old_pair(std::int32_t pair);
-  void change_flows_under_way(std::int32_t pair, double latency, double penalty);
-  void change_flows_to_come(std::int32_t pair, std::int32_t link, double latency);
+  void change_active_flows(std::int32_t pair, double latency, double penalty);
+  void change_new_flows(std::int32_t pair, std::int32_t link, double latency);
 
   Link& at(std::int32_t link) { return links_[static_cast<std::size_t>(link)]; }
-  Course& course(std::int32_t pair) { return courses_[static_cast<std::size_t>(pair)]; }
+  RegisteredPair& registered(std::int32_t pair) {
+    return registered_[static_cast<std::size_t>(pair)];
+  }
 
   const PlatformData& platform_;
   const FlowModel& model_;
   max_min::System& system_;
   Flows& flows_;
   std::vector<Link> links_;
-  std::vector<Course> courses_;  // by pair
+  std::vector<RegisteredPair> registered_;  // by pair
 };
 
 }  // namespace tisim

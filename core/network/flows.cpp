@@ -219,7 +219,7 @@ void Flows::form(std::int32_t bottleneck, std::span<const Share> before, double 
     advance_alone(pair, share, now_);
     ends_.remove(static_cast<std::uint32_t>(pair));
     progress(pair).clock.updated = common.clock.done;
-    recount(bottleneck, pair);
+    update_member(bottleneck, pair);
   }
   common.level = level;
   bottleneck_ends_.update(date_of(common), static_cast<std::uint32_t>(bottleneck));
@@ -236,11 +236,11 @@ void Flows::join(std::int32_t bottleneck, std::int32_t pair) {
   CommonClock& common = this->common(bottleneck);
   advance_common(common, now_);
   progress(pair).clock.updated = common.clock.done;
-  recount(bottleneck, pair);
+  update_member(bottleneck, pair);
 }
 
 // Reschedules the next end of a pair whose clock is up to date.
-void Flows::recount(std::int32_t bottleneck, std::int32_t pair) {
+void Flows::update_member(std::int32_t bottleneck, std::int32_t pair) {
   const Progress& progress = this->progress(pair);
   const double left = std::max(flows_[progress.first_flow].finish - progress.clock.done, 0.0);
   const double penalty = system_.penalty(system_.variable(pair));

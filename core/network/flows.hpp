@@ -64,7 +64,7 @@ class Flows final : public max_min::ShareListener {
   void follow(std::int32_t flow, std::int32_t other) { flows_[other].sibling = flow; }
   std::int32_t follower(std::int32_t flow) const { return flows_[flow].sibling; }
   // Removes the flow from the front of its list and returns the next one, or -1.
-  std::int32_t leave_front(std::int32_t flow) { return std::exchange(flows_[flow].sibling, -1); }
+  std::int32_t pop_front(std::int32_t flow) { return std::exchange(flows_[flow].sibling, -1); }
 
   bool idle() const { return ends_.empty() && bottleneck_ends_.empty(); }
   double next_end();
@@ -140,7 +140,7 @@ class Flows final : public max_min::ShareListener {
   void form(std::int32_t bottleneck, std::span<const max_min::Share> before, double level) override;
   void set_level(std::int32_t bottleneck, double level) override;
   void join(std::int32_t bottleneck, std::int32_t pair) override;
-  void recount(std::int32_t bottleneck, std::int32_t pair) override;
+  void update_member(std::int32_t bottleneck, std::int32_t pair) override;
   void remove_member(std::int32_t bottleneck, std::int32_t pair) override;
   void dissolve(std::int32_t bottleneck, Stack<std::int32_t>& members) override;
   void leave(std::int32_t bottleneck, std::int32_t pair) override;

@@ -101,21 +101,21 @@ void Network::verify(double now) const {
   if (bursts_) bursts_->verify();
 }
 
-bool Network::leads_over(std::int32_t pair, std::int32_t link) const {
+bool Network::uses_link(std::int32_t pair, std::int32_t link) const {
   const auto elements = system_.elements(system_.variable(pair));
   return std::any_of(elements.begin(), elements.end(), [link](const max_min::Element& element) {
     return element.constraint == link;
   });
 }
 
-std::int32_t Network::find_on_way(std::int32_t pair, const std::vector<bool>& which) const {
+std::int32_t Network::find_link(std::int32_t pair, const std::vector<bool>& which) const {
   for (const max_min::Element& element : system_.elements(system_.variable(pair))) {
     if (which[static_cast<std::size_t>(element.constraint)]) return element.constraint;
   }
   return -1;
 }
 
-void Network::list_starving(std::vector<std::int32_t>& links) const {
+void Network::list_starved(std::vector<std::int32_t>& links) const {
   for (std::size_t i = 0; i < system_.constraints(); ++i) {
     const auto link = static_cast<std::int32_t>(i);
     const max_min::Constraint& constraint = system_.constraint(link);

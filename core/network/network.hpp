@@ -54,7 +54,7 @@ class Network {
   // Flows activated at the same date form lists (`Flows::follow`).
   void follow(std::int32_t flow, std::int32_t other) { flows_.follow(flow, other); }
   std::int32_t follower(std::int32_t flow) const { return flows_.follower(flow); }
-  std::int32_t leave_front(std::int32_t flow) { return flows_.leave_front(flow); }
+  std::int32_t pop_front(std::int32_t flow) { return flows_.pop_front(flow); }
 
   // Adds the variable of hosts that move bytes in lockstep over many links: its share is at most
   // `bound` bytes/s, each link carries the given multiple of it, and its weight is that of the
@@ -62,7 +62,7 @@ class Network {
   std::int32_t add_group(std::span<const std::pair<std::int32_t, double>> links, double bound,
                          std::int32_t pair);
   // Starts an active flow of such a variable, without the factors of messages.
-  void start_in_step(std::int32_t group, double bytes, std::int32_t owner, double now) {
+  void start_group_flow(std::int32_t group, double bytes, std::int32_t owner, double now) {
     flows_.activate(flows_.create(group, bytes, owner), now);
   }
 
@@ -87,14 +87,14 @@ class Network {
   bool discard(std::int32_t flow);
   // Returns true if the link is on the route of a pair or, with cross-traffic, on its reverse
   // route.
-  bool leads_over(std::int32_t pair, std::int32_t link) const;
+  bool uses_link(std::int32_t pair, std::int32_t link) const;
   // Returns a link of the route that is in `which`, or -1.
-  std::int32_t find_on_way(std::int32_t pair, const std::vector<bool>& which) const;
+  std::int32_t find_link(std::int32_t pair, const std::vector<bool>& which) const;
   std::int32_t pair_of(std::int32_t flow) const { return flows_.pair_of(flow); }
   std::int32_t owner_of(std::int32_t flow) const { return flows_.owner_of(flow); }
   bool is_active(std::int32_t flow) const { return flows_.is_active(flow); }
   // Appends the zero-bandwidth links that flows wait for.
-  void list_starving(std::vector<std::int32_t>& links) const;
+  void list_starved(std::vector<std::int32_t>& links) const;
 
 #ifdef TISIM_VERIFY
   // Solves changes in a random order.

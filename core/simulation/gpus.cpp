@@ -81,7 +81,7 @@ void Gpus::start(std::int32_t meeting, std::int32_t call) {
   const std::int32_t activity = activities_.reserve();
   under_way_.emplace(activity, meeting);
   const double bytes = graph_.programs().calls[static_cast<std::size_t>(call)].bytes;
-  network_.start_in_step(variable(meeting, call), bytes, ~activity, runtime_.clock.now());
+  network_.start_group_flow(variable(meeting, call), bytes, ~activity, runtime_.clock.now());
 }
 
 std::int32_t Gpus::variable(std::int32_t meeting, std::int32_t call) {

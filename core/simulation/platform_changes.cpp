@@ -107,12 +107,12 @@ double PlatformChanges::date_before(double date, double until) const {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   if (date < kNever || until < kNever || changes_->kills()) return std::min(date, next_);
   std::vector<std::int32_t> starving;
-  cpu_.list_starving(starving);
+  cpu_.list_starved(starving);
   for (const std::int32_t host : starving) {
     if (changes_->rises(false, host, Quantity::speed)) return next_;
   }
   starving.clear();
-  network_.list_starving(starving);
+  network_.list_starved(starving);
   for (const std::int32_t link : starving) {
     if (changes_->rises(true, link, Quantity::bandwidth)) return next_;
   }

@@ -122,7 +122,7 @@ void Bottlenecks::adjust_to(std::int32_t index) {
   const std::int32_t more = variable.count - known;
   add_to_sums(number, variable, weight, more);
   change_members(number, index, weight);
-  if (more > 0 && !bottleneck.broken) bottleneck.broken = !fits(number, variable);
+  if (more > 0 && !bottleneck.broken) bottleneck.broken = !lower_highest_level(number, variable);
 }
 
 // Returns the bottleneck that the variable belongs to, or that holds one of its constraints, and
@@ -162,7 +162,7 @@ void Bottlenecks::change_members(std::int32_t number, std::int32_t index, double
     variable.solved_count = variable.count;
     if (variable.count > 0) {
       variable.stale = false;
-      listener_.recount(number, index);
+      listener_.update_member(number, index);
     } else {
       variable.bottleneck = -1;
       --bottleneck.members;
@@ -188,7 +188,7 @@ Bottlenecks::Bottleneck& Bottlenecks::note_adjusted(std::int32_t number) {
 
 // Lowers `highest` to the level from which the constraints or the limit of a bottleneck's variable
 // would constrain it. Returns false if that level is unknown.
-bool Bottlenecks::fits(std::int32_t number, const Variable& variable) {
+bool Bottlenecks::lower_highest_level(std::int32_t number, const Variable& variable) {
   Bottleneck& bottleneck = at(number);
   double& highest = bottleneck.range.highest;
   highest = std::min(highest, variable.limit * system_.penalty(variable));
@@ -196,7 +196,8 @@ bool Bottlenecks::fits(std::int32_t number, const Variable& variable) {
     const Constraint& constraint = system_.constraint(element.constraint);
     if (element.constraint == bottleneck.constraint || system_.slack(constraint)) continue;
     if (constraint.fatpipe) return false;
-    if (constraint.bottleneck != number && !hold(element.constraint, number)) return false;
+    if (constraint.bottleneck != number && !adopt_constraint(element.constraint, number))
+      return false;
     highest = std::min(highest, constraint.remaining / constraint.usage);
   }
   return true;
@@ -204,7 +205,7 @@ bool Bottlenecks::fits(std::int32_t number, const Variable& variable) {
 
 // Adds a formerly slack constraint to the bottleneck. Returns false if it has other variables, or
 // too many.
-bool Bottlenecks::hold(std::int32_t index, std::int32_t number) {
+bool Bottlenecks::adopt_constraint(std::int32_t index, std::int32_t number) {
   Constraint& constraint = system_.constraint(index);
   if (constraint.members.size() > kMostScanned) return false;
   constraint.remaining = constraint.capacity;

@@ -71,8 +71,8 @@ class Bottlenecks {
                    std::int32_t more);
   void change_members(std::int32_t bottleneck, std::int32_t variable, double weight);
   Bottleneck& note_adjusted(std::int32_t bottleneck);
-  bool fits(std::int32_t bottleneck, const Variable& variable);
-  bool hold(std::int32_t constraint, std::int32_t bottleneck);
+  bool lower_highest_level(std::int32_t bottleneck, const Variable& variable);
+  bool adopt_constraint(std::int32_t constraint, std::int32_t bottleneck);
   void detach(std::int32_t bottleneck, std::int32_t variable);
   void verify(const Bottleneck& bottleneck, std::int32_t members) const;
 

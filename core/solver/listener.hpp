@@ -25,7 +25,7 @@ class ShareListener {
   // A variable without flows joins.
   virtual void join(std::int32_t bottleneck, std::int32_t variable) = 0;
   // The number of flows of a member has changed but is not zero.
-  virtual void recount(std::int32_t bottleneck, std::int32_t variable) = 0;
+  virtual void update_member(std::int32_t bottleneck, std::int32_t variable) = 0;
   // A member has no flows left.
   virtual void remove_member(std::int32_t bottleneck, std::int32_t variable) = 0;
   // The bottleneck is dissolved. Appends its members with flows; `leave` is then called for each of

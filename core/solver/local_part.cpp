@@ -10,14 +10,14 @@ void LocalPart::clear() {
   uses_.clear();
   limits_.clear();
   next_levels_.clear();
-  starts_over_ = false;
+  restart_requested_ = false;
 }
 
-void LocalPart::clear_for_long() {
+void LocalPart::clear_and_release() {
   clear();
-  members_.clear_for_long();
-  uses_.clear_for_long();
-  limits_.clear_for_long();
+  members_.clear_and_release();
+  uses_.clear_and_release();
+  limits_.clear_and_release();
 }
 
 std::int32_t LocalPart::add_link(const Link& link) {
@@ -64,7 +64,7 @@ void LocalPart::attach(std::int32_t number, const Member& member) {
 
 bool LocalPart::rise(Stack<std::int32_t>& due) {
   due.clear();
-  if (starts_over_) begin_again();
+  if (restart_requested_) reset_shares();
   double lowest = lowest_level();
   while (fix_limited(lowest)) lowest = lowest_level();
   if (lowest == LevelTree::kNone) return false;
@@ -81,8 +81,8 @@ bool LocalPart::rise(Stack<std::int32_t>& due) {
   return true;
 }
 
-void LocalPart::begin_again() {
-  starts_over_ = false;
+void LocalPart::reset_shares() {
+  restart_requested_ = false;
   limits_.clear();
   for (std::size_t i = 0; i < members_.size(); ++i) {
     Member& member = members_[i];

@@ -64,7 +64,7 @@ class LocalPart {
 
   void clear();
   // Also releases large buffers: to be called after the part has been large.
-  void clear_for_long();
+  void clear_and_release();
   std::int32_t add_link(const Link& link);
   void add_member(std::int32_t index, const Variable& variable, const VariableType& type);
   // The member added last uses a link or (its complement) an idle constraint.
@@ -94,13 +94,13 @@ class LocalPart {
     next_levels_.set(static_cast<std::size_t>(&link - links_.begin()), next_level(link));
   }
   // Restarts at the next rise: shares were computed for another level of a link.
-  void start_over() { starts_over_ = true; }
+  void request_restart() { restart_requested_ = true; }
   // Resets all shares.
-  void begin_again();
+  void reset_shares();
   // Attaches idle constraints that have become links: `link_of` returns their numbers, or -1 if
   // still idle.
   template <class LinkOf>
-  void attach_idle(LinkOf link_of) {
+  void attach_woken(LinkOf link_of) {
     for (std::size_t i = 0; i < uses_.size(); ++i) {
       if (uses_[i].link >= 0) continue;
       const std::int32_t link = link_of(~uses_[i].link);
@@ -157,7 +157,7 @@ class LocalPart {
   Stack<Use> uses_;        // grouped by member
   Stack<Limit> limits_;    // a heap
   LevelTree next_levels_;  // of the links
-  bool starts_over_ = false;
+  bool restart_requested_ = false;
 };
 
 }  // namespace tisim::max_min

@@ -10,7 +10,7 @@ namespace tisim::max_min {
 
 namespace {
 // Size of a component, relative to the usual size of parts, from which parts are worthwhile.
-constexpr double kMuchLarger = 8.0;
+constexpr double kMinRelativeSize = 8.0;
 constexpr std::size_t kLargest = 1U << 13;
 // Cost of a variable of a part, in variables that are solved together.
 constexpr std::size_t kCostOfMember = 16;
@@ -58,7 +58,7 @@ bool LocalSolver::solve(std::span<const std::int32_t> changed) {
   // Large parts are costly, so the mean follows them quickly.
   const auto size = static_cast<double>(part_.members().size());
   mean_size_ += (size - mean_size_) * (size > mean_size_ ? kWeightOfLarge : kWeight);
-  if (part_.members().size() > kLargest) part_.clear_for_long();
+  if (part_.members().size() > kLargest) part_.clear_and_release();
   return possible_;
 }
 
@@ -94,7 +94,7 @@ bool LocalSolver::is_large(const Variable& variable) const {
 }
 
 std::size_t LocalSolver::least_component() const {
-  const auto usual = static_cast<std::size_t>(kMuchLarger * mean_size_);
+  const auto usual = static_cast<std::size_t>(kMinRelativeSize * mean_size_);
   return std::clamp(usual, least_, kLargest);
 }
 
@@ -212,7 +212,7 @@ void LocalSolver::consider(std::int32_t index) {
   }
   examine(constraint);
   if (!possible_) return;
-  if (held_back(constraint)) {
+  if (was_saturated(constraint)) {
     add_constraint(index);
   } else {
     system_.set_idle(index, true);
@@ -226,7 +226,7 @@ void LocalSolver::add_constraint(std::int32_t index) {
   LocalPart::Link link;
   link.remaining = constraint.remaining;
   link.negligible = constraint.capacity * precision_;
-  if (held_back(constraint)) {
+  if (was_saturated(constraint)) {
     link.before = constraint.saturation_level;
     link.below = link.before * (1 + tolerance::kSameLevel);
     link.lenient = tolerance_ > 0;
@@ -270,9 +270,9 @@ bool LocalSolver::wake_exceeded() {
   }
   if (woken_.empty()) return false;
   use_idle(-1.0);
-  part_.begin_again();
+  part_.reset_shares();
   for (const std::int32_t index : woken_) add_constraint(index);
-  part_.attach_idle([this](std::int32_t index) {
+  part_.attach_woken([this](std::int32_t index) {
     const Constraint& constraint = system_.constraint(index);
     return component_.contains(constraint) ? constraint.slot : -1;
   });
@@ -307,14 +307,14 @@ bool LocalSolver::settle(std::size_t index) {
   LocalPart::Link& link = part_.links()[index];
   if (!part_.reaches_former_level(link)) {
     const double level = part_.saturation(link);
-    return link.outside == 0 || level >= link.below || !squeeze(index, level);
+    return link.outside == 0 || level >= link.below || !include_squeezed(index, level);
   }
   // Residual capacity if the variables without a share get the level of the last solution.
   const double capacity = system_.constraint(link.constraint).capacity;
   const double left = link.remaining - (link.unfixed > 0 ? link.usage * link.before : 0.0);
   if (link.lenient && left < -tolerance_ * capacity) {
     link.lenient = false;
-    part_.start_over();
+    part_.request_restart();
     part_.reschedule(link);
     return false;
   }
@@ -337,7 +337,7 @@ void LocalSolver::release(std::size_t index, double from) {
 }
 
 // Lets variables join that are above the level at which a link would saturate without them.
-bool LocalSolver::squeeze(std::size_t index, double level) {
+bool LocalSolver::include_squeezed(std::size_t index, double level) {
   constexpr double kSame = tolerance::kSameLevel;
   LocalPart::Link& link = part_.links()[index];
   double top = 0.0;

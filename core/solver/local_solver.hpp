@@ -95,14 +95,14 @@ class LocalSolver {
   bool settle_all();
   bool settle(std::size_t link);
   void release(std::size_t link, double from);
-  bool squeeze(std::size_t link, double level);
+  bool include_squeezed(std::size_t link, double level);
   double saturates_at(const LocalPart::Link& link);
   void accept(std::span<const std::int32_t> changed);
   double level(const Variable& variable) const {
     return variable.share * system_.penalty(variable);
   }
   // Returns true if a constraint saturated in the last solution.
-  static bool held_back(const Constraint& constraint) {
+  static bool was_saturated(const Constraint& constraint) {
     return constraint.saturation_level >= 0 && constraint.saturation_level < kNotSaturated;
   }
   bool is_exceeded(const Constraint& constraint) const {

@@ -187,7 +187,7 @@ void MaxMinSolver::publish(Stack<Share>& shares) {
   Share* next = shares.begin();
   for (const Share share : shares) next += accept(share, *next) ? 1 : 0;
   notify(shares, next);
-  shares.clear_for_long();
+  shares.clear_and_release();
 }
 
 // Sets a variable's share and stores the previous one in `before`. Returns false if nothing

@@ -25,7 +25,7 @@ class Listener final : public max_min::ShareListener {
   }
   void set_level(std::int32_t, double) override {}
   void join(std::int32_t, std::int32_t variable) override { members.push_back(variable); }
-  void recount(std::int32_t, std::int32_t) override {}
+  void update_member(std::int32_t, std::int32_t) override {}
   void remove_member(std::int32_t, std::int32_t variable) override {
     std::erase(members, variable);
   }

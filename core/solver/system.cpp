@@ -185,7 +185,7 @@ void System::change_demands(std::int32_t index, std::span<Element> elements, std
           (before_change + (kAnyRare ? weight(element) : weights_[known.weight]) * more) * is_used;
       matters = !((before_change <= most) & (constraint.demand <= most));
     }
-    if (!known.listed) enlist(index, element);
+    if (!known.listed) add_member(index, element);
     dirty_.append_if(matters & !constraint.dirty, known.constraint);
     constraint.dirty |= matters;
   }
@@ -226,7 +226,7 @@ bool System::change_pipe(const Constraint& constraint, const VariableType& type,
 }
 
 // Makes a variable a member of a constraint.
-void System::enlist(std::int32_t variable, Element& element) {
+void System::add_member(std::int32_t variable, Element& element) {
   element.listed = true;
   Member member;
   member.variable = static_cast<std::uint32_t>(variable) & 0x1fffffffU;  // in range: checked

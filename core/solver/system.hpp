@@ -263,7 +263,7 @@ class System {
   [[gnu::noinline]] double rare_weight(const Element& element) const;
   [[gnu::noinline]] double rare_weight(const Constraint& constraint, Member member) const;
   std::uint32_t type_number(const VariableType& type);
-  void enlist(std::int32_t variable, Element& element);
+  void add_member(std::int32_t variable, Element& element);
   void verify_variable(std::int32_t variable, std::vector<std::size_t>& listed) const;
   void verify_constraint(std::int32_t constraint) const;
 

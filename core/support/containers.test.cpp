@@ -45,11 +45,11 @@ TEST("stack: resized, it keeps its items and gets new ones") {
 TEST("stack: emptied for long, it keeps little room and gives much back") {
   Stack<std::int64_t> stack;
   stack.push_back(1);
-  stack.clear_for_long();
+  stack.clear_and_release();
   CHECK(stack.empty() && stack.capacity() > 0);
   stack.grow_to(1U << 17);
   CHECK(stack.size() == 1U << 17);
-  stack.clear_for_long();
+  stack.clear_and_release();
   CHECK(stack.empty() && stack.capacity() == 0);
 }
 

@@ -147,7 +147,7 @@ class EventHeap {
     if (at < entries_.size()) {
       fill(at, last);
     } else if (at == 0) {
-      entries_.clear_for_long();
+      entries_.clear_and_release();
     }
   }
 

@@ -45,7 +45,7 @@ class Stack {
   void pop_back() { --size_; }
   void clear() { size_ = 0; }
   // Empties the list and releases a large buffer: it may not be refilled soon.
-  void clear_for_long() {
+  void clear_and_release() {
     size_ = 0;
     if (std::size_t{room_} * sizeof(T) >= kMuch) Stack().swap(*this);
   }

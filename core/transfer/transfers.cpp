@@ -14,7 +14,7 @@ void Transfers::expect_failures(std::size_t hosts, std::size_t links) {
 }
 
 std::optional<Loss> Transfers::obstacle(std::int32_t pair) const {
-  const std::int32_t link = network_.find_on_way(pair, failing_->link_off);
+  const std::int32_t link = network_.find_link(pair, failing_->link_off);
   if (link < 0) return std::nullopt;
   return Loss{Loss::Cause::link, link, clock_.now()};
 }
@@ -38,7 +38,7 @@ std::vector<std::int32_t> Transfers::owners(Wanted wanted) const {
 
 std::vector<std::int32_t> Transfers::over_link(std::int32_t link) const {
   return owners([&](std::int32_t, const Flight& flight) {
-    return network_.leads_over(network_.pair_of(flight.flow), link);
+    return network_.uses_link(network_.pair_of(flight.flow), link);
   });
 }
 
@@ -54,7 +54,7 @@ std::vector<std::int32_t> Transfers::of_messages() const {
 
 void Transfers::activate_all(std::int32_t first) {
   for (std::int32_t flow = first; flow >= 0;) {
-    const std::int32_t next = network_.leave_front(flow);
+    const std::int32_t next = network_.pop_front(flow);
     activate_one(flow);
     flow = next;
   }
