@@ -126,7 +126,7 @@ void post_requests(Simulation& s, std::int32_t index, Kind kind,
   }
   for (const std::int32_t request : requests) check_pending(s, rank, request);
   if (is_dead(rank)) return;
-  s.post_of_some(index, new_operation(rank, kind), requests);
+  s.post_for_requests(index, new_operation(rank, kind), requests);
 }
 
 void post_waitall(Simulation& s, std::int32_t index) {

@@ -64,7 +64,7 @@ NeededSchedule needed_schedule(const Simulation& s) {
   } else if (need.stage == Stage::transfer) {
     needed.transfer = s.asked_transfer().number;
   } else if (need.stage != Stage::parts) {
-    needed.joins = s.question_is_of_member();
+    needed.joins = s.question_rank_joins();
   }
   if (need.stage == Stage::groups && need.number == 0) needed.groups = s.new_groups();
   return needed;

@@ -128,7 +128,7 @@ void Simulation::skip_steady(double tolerance) {
 }
 
 // Records receives from any source in the requested schedule.
-void Simulation::note_sources(std::span<const std::int32_t> peers) {
+void Simulation::note_wildcard_receives(std::span<const std::int32_t> peers) {
   if (std::find(peers.begin(), peers.end(), kAnySource) == peers.end()) return;
   steady_->loops().note_any_source(question().rank, ranks_[question().rank].collective.line);
 }
@@ -196,8 +196,8 @@ void Simulation::post_sendrecv(std::int32_t index, const Op& op, const Op& half)
   post(index, op);
 }
 
-void Simulation::post_of_some(std::int32_t index, const Op& op,
-                              std::span<const std::int32_t> requests) {
+void Simulation::post_for_requests(std::int32_t index, const Op& op,
+                                   std::span<const std::int32_t> requests) {
   OptionalRankState& state = ranks_[index].optional_state();
   state.listed.clear();
   for (const std::int32_t request : requests) state.listed.push_back(request);

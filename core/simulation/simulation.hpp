@@ -89,7 +89,7 @@ class Simulation {
   const Question& question() const { return interruption_.question(); }
   // In a communicator creation: whether the rank will be a member; all new communicators as ranks
   // of the parent.
-  bool question_is_of_member() const { return mpi_.creation.joins(ranks_[question().rank]); }
+  bool question_rank_joins() const { return mpi_.creation.joins(ranks_[question().rank]); }
   std::vector<std::vector<std::int32_t>> new_groups() const {
     return mpi_.creation.groups(question());
   }
@@ -104,7 +104,7 @@ class Simulation {
   void provide_schedule(std::span<const std::int32_t> codes, std::span<const std::int32_t> peers,
                         std::span<const double> sizes, std::span<const std::int32_t> tags,
                         std::span<const std::int32_t> slots, bool last) {
-    if (steady_) note_sources(peers);
+    if (steady_) note_wildcard_receives(peers);
     mpi_.collectives.provide_schedule(codes, peers, sizes, tags, slots, last);
   }
   void add_route(std::int32_t source, std::int32_t destination, Route route) {
@@ -132,7 +132,7 @@ class Simulation {
   void post(std::int32_t rank, const Op& op);
   void post_sendrecv(std::int32_t rank, const Op& op, const Op& half);
   // Posts a waitall or waitany for pending requests, given by their indices.
-  void post_of_some(std::int32_t rank, const Op& op, std::span<const std::int32_t> requests);
+  void post_for_requests(std::int32_t rank, const Op& op, std::span<const std::int32_t> requests);
   void post_collective(std::int32_t rank, const Call& call);
   // Ends a custom action: the rank continues its trace.
   void resume(std::int32_t rank);
@@ -200,7 +200,7 @@ class Simulation {
 
   bool act(std::int32_t owner, Stop* stop);
   Stop stop_without_events(double until);
-  void note_sources(std::span<const std::int32_t> peers);
+  void note_wildcard_receives(std::span<const std::int32_t> peers);
   void make_ready(std::int32_t rank);
 
   Model model_;

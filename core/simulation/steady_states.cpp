@@ -175,27 +175,26 @@ std::optional<double> BoundaryState::difference(const BoundaryState& other) cons
 namespace {
 
 // Number of equal periods required before the first skip, and after a skip.
-constexpr std::uint32_t kFirst = 3, kAgain = 2;
+constexpr std::uint32_t kMinEqualFirst = 3, kMinEqualAgain = 2;
 // Turns of the leader per period: other ranks may have loops of other lengths, or states that recur
 // only after several iterations.
 constexpr std::uint64_t kStrides[] = {1, 2, 12};
-constexpr std::uint64_t kUnlike = 12;     // turns after which the period length changes
-constexpr std::uint32_t kMostPause = 64;  // maximum back-off, periods
+constexpr std::uint64_t kMaxUnequalTurns = 12;  // turns after which the period length changes
+constexpr std::uint32_t kMaxPause = 64;         // maximum back-off, periods
 // If nothing repeats, comparing states must cost next to nothing: the number of items examined is
 // limited to a fraction of the simulated operations, each of which costs several times as much. The
-// first looks are free, or short programs would never begin; examining a state of many ranks is
-// many looks.
-constexpr std::uint64_t kOperationsPerLook = 16;
-constexpr std::uint64_t kFreeLooks = 1024;
-constexpr std::uint64_t kFreeLooksPerRank = 256;
-constexpr std::uint64_t kLooksPerTurn = 3;     // cost of stopping at a turn
-constexpr std::uint64_t kLooksPerInstant = 2;  // cost of checking for ties
+// first items are free, or short programs would never begin; a state of many ranks has many.
+constexpr std::uint64_t kOperationsPerItem = 16;
+constexpr std::uint64_t kFreeItems = 1024;
+constexpr std::uint64_t kFreeItemsPerRank = 256;
+constexpr std::uint64_t kItemsPerTurn = 3;     // cost of stopping at a turn
+constexpr std::uint64_t kItemsPerInstant = 2;  // cost of checking for ties
 constexpr double kFirstGap = 1.0 / 64;         // fraction of a period
 constexpr double kNarrower = 1.0 / 16;
 constexpr double kTie = 1e-3;  // fraction of the precision
 constexpr double kUlps = 16;
-constexpr double kTiesTolerated = 100;      // dates per period that may shift by the precision
-constexpr std::uint32_t kMostSettling = 4;  // times that comparisons may restart within a loop
+constexpr double kTiesTolerated = 100;     // dates per period that may shift by the precision
+constexpr std::uint32_t kMaxRestarts = 4;  // times that comparisons may restart within a loop
 
 }  // namespace
 
@@ -217,7 +216,7 @@ bool SteadyStates::Sums::counts_like(const Sums& other_sums) const {
 }
 
 SteadyReport SteadyStates::report() const {
-  SteadyReport report{end_, skipped_, all_, source_.clock.skipped(), looks(), loops_.obstacle()};
+  SteadyReport report{end_, skipped_, all_, source_.clock.skipped(), cost(), loops_.obstacle()};
   if (report.obstacle) report.end = SteadyEnd::obstacle;
   if (loops_.readers() == 0) report.end = SteadyEnd::no_loops;
   return report;
@@ -230,8 +229,8 @@ double SteadyStates::tie_margin(double date) const {
 
 // Events within the precision after `date` happen with it. Rounding of dates may decide whether
 // they are within it, differently as the clock advances.
-void SteadyStates::look_for_ties(double date) {
-  looked_at_ += kLooksPerInstant;
+void SteadyStates::check_for_ties(double date) {
+  items_examined_ += kItemsPerInstant;
   const double precision = source_.clock.precision();
   const double margin = tie_margin(date);
   has_ties_ = has_ties_ || source_.clock.agenda().has_between(date + precision - margin,
@@ -247,12 +246,12 @@ void SteadyStates::decide_ties() {
 }
 
 void SteadyStates::pass_turn(double date) {
-  if (loops_.obstacle()) return stop_for_good(SteadyEnd::obstacle);
-  if (rests_after_much()) return;
+  if (loops_.obstacle()) return end_search(SteadyEnd::obstacle);
+  if (suspend_if_over_budget()) return;
   if (leader_ < 0) follow(loops_.take_last_turned());
   const LoopPosition& leader = loops_[leader_];
   if (leader.left == 0 || leader.loops != loop_) {
-    forget_pauses();
+    reset_back_off();
     follow(leader.left > 0 ? leader_ : -1);
     return;
   }
@@ -271,7 +270,7 @@ void SteadyStates::follow(std::int32_t leader) {
   gap_ = 0.0;
   start_ = -1.0;
   length_ = 0.0;
-  unlike_ = 0;
+  unequal_periods_ = 0;
   stop_comparing();
   verifies_ = is_counted_ = false;
 }
@@ -291,81 +290,85 @@ bool SteadyStates::is_at_boundary(double date) {
 void SteadyStates::end_period() {
   const double now = source_.clock.now();
   const double before = std::exchange(length_, start_ < 0 ? 0.0 : now - start_);
-  const bool is_like = length_ > 0 && std::abs(length_ - before) <= tolerance_ * length_;
+  const bool is_equal = length_ > 0 && std::abs(length_ - before) <= tolerance_ * length_;
   if (gap_ == 0.0) gap_ = kFirstGap * length_;
   turns_ = loops_[leader_].turns;
   start_ = now;
-  if (compares_ && is_like) {
+  if (compares_ && is_equal) {
     drift_ = std::max(drift_, std::abs(length_ - before));
     compare();
   } else if (compares_) {
     give_up();
   } else if (waits_ > 0) {
     --waits_;
-  } else if (is_like) {
-    if (!may_look()) return;
+  } else if (is_equal) {
+    if (!can_afford_comparison()) return;
     compares_ = true;
     equal_ = 0;
     drift_ = 0.0;
     has_ties_ = false;
-    state_ = look();
+    state_ = capture_state();
     places_ = places();
     communicators_ = loops_.communicators_made();
-  } else if (before > 0 && (++unlike_) * kStrides[stride_] > kUnlike && unlike_ > 1) {
+  } else if (before > 0 && (++unequal_periods_) * kStrides[stride_] > kMaxUnequalTurns &&
+             unequal_periods_ > 1) {
     change_stride();
   }
 }
 
 // Number of items examined so far.
-std::uint64_t SteadyStates::looks() const { return looked_at_ + kLooksPerTurn * loops_.turns(); }
-
-std::uint64_t SteadyStates::most_looks() const {
-  return std::max(kFreeLooks, kFreeLooksPerRank * source_.ranks.size()) +
-         loops_.operations() / kOperationsPerLook;
+std::uint64_t SteadyStates::cost() const {
+  return items_examined_ + kItemsPerTurn * loops_.turns();
 }
 
-void SteadyStates::stop_for_good(SteadyEnd end) {
+std::uint64_t SteadyStates::budget() const {
+  return std::max(kFreeItems, kFreeItemsPerRank * source_.ranks.size()) +
+         loops_.operations() / kOperationsPerItem;
+}
+
+void SteadyStates::end_search(SteadyEnd end) {
   end_ = end;
   stop_comparing();
   loops_.stop_at_turns(false);
 }
 
-// If too many items have been examined, stops looking until the program has advanced twice as far.
-bool SteadyStates::rests_after_much() {
+// If too many items have been examined, suspends the search until the program has advanced twice as
+// far.
+bool SteadyStates::suspend_if_over_budget() {
   if (compares_) return false;
-  if (looks() <= most_looks()) return false;
-  rests_to_ = 2 * loops_.operations();
+  if (cost() <= budget()) return false;
+  suspended_until_ = 2 * loops_.operations();
   loops_.stop_at_turns(false);
   return true;
 }
 
-void SteadyStates::end_rest() {
-  rests_to_ = 0;
+void SteadyStates::end_suspension() {
+  suspended_until_ = 0;
   loops_.stop_at_turns(true);
   loops_.take_last_turned();
-  forget_pauses();
+  reset_back_off();
   follow(-1);
 }
 
 // Resets the back-off: an irregular loop does not predict the next one.
-void SteadyStates::forget_pauses() {
+void SteadyStates::reset_back_off() {
   pause_ = 1;
   waits_ = 0;
-  settling_ = 0;
+  restarts_ = 0;
 }
 
 // Returns true if comparing the states at two boundaries is within the budget.
-bool SteadyStates::may_look() const {
-  return looks() + 2 * BoundaryState::things_in(source_) <= most_looks();
+bool SteadyStates::can_afford_comparison() const {
+  return cost() + 2 * BoundaryState::items_in(source_) <= budget();
 }
 
-BoundaryState SteadyStates::look() {
-  looked_at_ += BoundaryState::things_in(source_);
+BoundaryState SteadyStates::capture_state() {
+  items_examined_ += BoundaryState::items_in(source_);
   return {source_, loops_};
 }
 
 void SteadyStates::compare() {
-  BoundaryState state = look();
+  BoundaryState state = capture_state();
   std::vector<Place> next = places();
   const std::optional<double> states = state.difference(state_);
   const std::optional<double> sums = difference(next);
@@ -377,11 +380,11 @@ void SteadyStates::compare() {
   if (has_ties_ && !may_decide_ties()) return give_up();
   if (has_ties_) decide_ties();
   drift_ = std::max({drift_, *states, *sums});
-  if (drift_ > allowed) return begin_again();
-  if (++equal_ < (verifies_ ? kAgain : kFirst)) return;
+  if (drift_ > allowed) return restart_comparison();
+  if (++equal_ < (verifies_ ? kMinEqualAgain : kMinEqualFirst)) return;
   const std::uint64_t periods = periods_to_skip();
   if (periods > 0 && has_ties_ && drift_ * static_cast<double>(periods_left()) > allowed) {
-    begin_again();
+    restart_comparison();
   } else if (periods > 0) {
     skip(periods);
   } else {  // the loop ends soon
@@ -393,14 +396,14 @@ void SteadyStates::compare() {
 // A period with ties decided differently may end at another time. So there are only few, and none
 // if the effect could exceed the tolerance.
 bool SteadyStates::may_decide_ties() const {
-  return settling_ < kMostSettling &&
+  return restarts_ < kMaxRestarts &&
          kTiesTolerated * source_.clock.precision() <= tolerance_ * length_;
 }
 
 // Periods that differ only in dates may still settle.
-void SteadyStates::begin_again() {
-  if (verifies_ || settling_ == kMostSettling) return give_up();
-  ++settling_;
+void SteadyStates::restart_comparison() {
+  if (verifies_ || restarts_ == kMaxRestarts) return give_up();
+  ++restarts_;
   equal_ = 0;
   drift_ = 0.0;
 }
@@ -460,11 +463,11 @@ void SteadyStates::stop_comparing() {
 void SteadyStates::give_up() {
   stop_comparing();
   if (verifies_) {
-    stop_for_good(SteadyEnd::mismatch);
+    end_search(SteadyEnd::mismatch);
     return;
   }
   waits_ = pause_;
-  pause_ = std::min(2 * pause_, kMostPause);
+  pause_ = std::min(2 * pause_, kMaxPause);
   if (slower_ >= 0) {
     follow(slower_);
   } else {
@@ -474,7 +477,7 @@ void SteadyStates::give_up() {
 
 void SteadyStates::change_stride() {
   stride_ = (stride_ + 1) % std::size(kStrides);
-  unlike_ = 0;
+  unequal_periods_ = 0;
   length_ = 0.0;
 }
 
@@ -491,7 +494,8 @@ std::uint64_t SteadyStates::periods_left() const {
 // periods may keep drifting: the total drift must not exceed the tolerance.
 std::uint64_t SteadyStates::periods_to_skip() const {
   const std::uint64_t left = periods_left();
-  const std::uint64_t most = std::min(left / 2, left > kAgain ? left - kAgain - 1 : 0);
+  const std::uint64_t most =
+      std::min(left / 2, left > kMinEqualAgain ? left - kMinEqualAgain - 1 : 0);
   const double allowed = tolerance_ * length_;
   if (drift_ * static_cast<double>(most) <= allowed) return most;
   return static_cast<std::uint64_t>(allowed / drift_);

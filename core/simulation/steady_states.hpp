@@ -45,7 +45,7 @@ class BoundaryState {
   BoundaryState(const StateSource& source, const LoopObserver& loops);
 
   // Upper bound of the cost of making one: ranks, requests, messages, channels.
-  static std::uint64_t things_in(const StateSource& source) {
+  static std::uint64_t items_in(const StateSource& source) {
     return source.ranks.size() + source.mpi.requests.in_use() +
            source.mpi.matcher.messages().in_use() + source.mpi.matcher.channels();
   }
@@ -77,10 +77,10 @@ enum class SteadyEnd : std::uint8_t {
 
 struct SteadyReport {
   SteadyEnd end = SteadyEnd::none;
-  std::uint64_t skipped = 0;    // iterations skipped of the leaders' loops
-  std::uint64_t all = 0;        // iterations of those loops
-  double seconds = 0.0;         // not simulated
-  std::uint64_t looked_at = 0;  // ranks, messages etc. examined in the search
+  std::uint64_t skipped = 0;         // iterations skipped of the leaders' loops
+  std::uint64_t all = 0;             // iterations of those loops
+  double seconds = 0.0;              // not simulated
+  std::uint64_t items_examined = 0;  // ranks, messages etc. examined in the search
   std::optional<Obstacle> obstacle;
 };
 
@@ -95,9 +95,9 @@ class SteadyStates {
   LoopObserver& loops() { return loops_; }
   // Called when all is settled and nothing happens before `date`.
   void pass(double date) {
-    if (end_ != SteadyEnd::none || loops_.operations() < rests_to_) return;
-    if (rests_to_ > 0) end_rest();
-    if (compares_) look_for_ties(date);
+    if (end_ != SteadyEnd::none || loops_.operations() < suspended_until_) return;
+    if (suspended_until_ > 0) end_suspension();
+    if (compares_) check_for_ties(date);
     if (leader_ < 0 ? !loops_.has_passed_turn() : loops_[leader_].turns == turns_) return;
     pass_turn(date);
   }
@@ -122,26 +122,26 @@ class SteadyStates {
   };
 
   double tie_margin(double date) const;
-  void look_for_ties(double date);
+  void check_for_ties(double date);
   void decide_ties();
   void pass_turn(double date);
   bool is_at_boundary(double date);
   void follow(std::int32_t leader);
   void end_period();
-  std::uint64_t looks() const;
-  std::uint64_t most_looks() const;  // budget: few compared with the operations so far
-  void end_rest();
-  void forget_pauses();
-  bool rests_after_much();
-  void stop_for_good(SteadyEnd end);
-  bool may_look() const;
-  BoundaryState look();
+  std::uint64_t cost() const;
+  std::uint64_t budget() const;  // few items compared with the operations so far
+  void end_suspension();
+  void reset_back_off();
+  bool suspend_if_over_budget();
+  void end_search(SteadyEnd end);
+  bool can_afford_comparison() const;
+  BoundaryState capture_state();
   void compare();
   std::vector<Place> places() const;
   std::optional<double> difference(std::vector<Place>& next);
   std::optional<double> difference(const Place& before, const Place& next) const;
   bool may_decide_ties() const;
-  void begin_again();
+  void restart_comparison();
   void stop_comparing();
   void give_up();
   void change_stride();
@@ -154,19 +154,20 @@ class SteadyStates {
   LoopObserver loops_;
   SteadyEnd end_ = SteadyEnd::none;
 
-  std::int32_t leader_ = -1;     // the rank whose turns begin periods
-  std::uint64_t loop_ = 0;       // number of the leader's loop
-  std::int32_t slower_ = -1;     // a rank whose loop turns less often, or -1
-  std::uint64_t turns_ = 0;      // turns of the leader at the last boundary
-  std::size_t stride_ = 0;       // index into `kStrides`
-  double gap_ = 0.0;             // event-free seconds required at a boundary
-  double start_ = -1.0;          // start of the period; negative: no boundary yet
-  double length_ = 0.0;          // length of the last period, seconds; 0: none
-  std::uint64_t unlike_ = 0;     // consecutive periods of different lengths
-  std::uint32_t pause_ = 1;      // periods without comparison after the next failure (back-off)
-  std::uint32_t waits_ = 0;      // periods left in the current pause
-  std::uint64_t looked_at_ = 0;  // ranks, messages etc. in all comparisons
-  std::uint64_t rests_to_ = 0;   // number of operations before which ranks do not stop at turns
+  std::int32_t leader_ = -1;           // the rank whose turns begin periods
+  std::uint64_t loop_ = 0;             // number of the leader's loop
+  std::int32_t slower_ = -1;           // a rank whose loop turns less often, or -1
+  std::uint64_t turns_ = 0;            // turns of the leader at the last boundary
+  std::size_t stride_ = 0;             // index into `kStrides`
+  double gap_ = 0.0;                   // event-free seconds required at a boundary
+  double start_ = -1.0;                // start of the period; negative: no boundary yet
+  double length_ = 0.0;                // length of the last period, seconds; 0: none
+  std::uint64_t unequal_periods_ = 0;  // consecutive periods of different lengths
+  std::uint32_t pause_ = 1;  // periods without comparison after the next failure (back-off)
+  std::uint32_t waits_ = 0;  // periods left in the current pause
+  std::uint64_t items_examined_ = 0;  // ranks, messages etc. in all comparisons
+  std::uint64_t suspended_until_ =
+      0;  // number of operations before which ranks do not stop at turns
 
   bool compares_ = false;
   BoundaryState state_;        // state at the last boundary
@@ -175,7 +176,7 @@ class SteadyStates {
   std::uint32_t equal_ = 0;     // consecutive equal periods
   bool verifies_ = false;       // whether it checks the periods after a skip
   double drift_ = 0.0;          // maximum difference between equal periods, seconds
-  std::uint32_t settling_ = 0;  // times that comparisons restarted in the loop
+  std::uint32_t restarts_ = 0;  // times that comparisons restarted in the loop
   bool has_ties_ = false;       // rounding decides which events coincide in the period
   bool joins_ties_ = false;     // events that rounding could separate coincide in the period
 
