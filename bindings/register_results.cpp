@@ -65,29 +65,30 @@ nb::dict rank_results(const Simulation& s, std::int32_t index) {
 // Returns None if no rank of the job accesses files.
 nb::object file_results(const Simulation& s, std::int32_t index) {
   const Job& job = checked_job(s, index);
-  std::vector<FileSums> sums = s.file_sums();
-  sums.resize(s.ranks().size());
-  const auto ranks = std::span(sums).subspan(static_cast<std::size_t>(job.first),
-                                             static_cast<std::size_t>(job.size));
-  const auto calls = column(ranks, &FileSums::calls);
+  std::vector<FileStatistics> statistics = s.file_statistics();
+  statistics.resize(s.ranks().size());
+  const auto ranks =
+      std::span(statistics)
+          .subspan(static_cast<std::size_t>(job.first), static_cast<std::size_t>(job.size));
+  const auto calls = column(ranks, &FileStatistics::calls);
   if (std::all_of(calls.begin(), calls.end(), [](auto count) { return count == 0; }))
     return nb::none();
   nb::dict results;
-  results["seconds"] = column(ranks, &FileSums::seconds);
-  results["bytes_read"] = column(ranks, &FileSums::bytes_read);
-  results["bytes_written"] = column(ranks, &FileSums::bytes_written);
+  results["seconds"] = column(ranks, &FileStatistics::seconds);
+  results["bytes_read"] = column(ranks, &FileStatistics::bytes_read);
+  results["bytes_written"] = column(ranks, &FileStatistics::bytes_written);
   results["calls"] = calls;
   return results;
 }
 
 nb::dict server_results(const Simulation& s, std::int32_t file_system) {
   check_index(file_system, s.platform().file_systems.size(), "file system");
-  const auto& sums = s.file_systems().sums(file_system);
+  const auto& statistics = s.file_systems().statistics(file_system);
   nb::dict results;
-  results["seconds"] = column(sums, &ServerSums::seconds);
-  results["requests"] = column(sums, &ServerSums::requests);
-  results["bytes_read"] = column(sums, &ServerSums::bytes_read);
-  results["bytes_written"] = column(sums, &ServerSums::bytes_written);
+  results["seconds"] = column(statistics, &ServerStatistics::seconds);
+  results["requests"] = column(statistics, &ServerStatistics::requests);
+  results["bytes_read"] = column(statistics, &ServerStatistics::bytes_read);
+  results["bytes_written"] = column(statistics, &ServerStatistics::bytes_written);
   return results;
 }
 
@@ -109,13 +110,15 @@ Moved moved_of_files(const Simulation& s, std::int32_t use) {
 
 Moved moved_of_server(const Simulation& s, std::int32_t file_system, std::int32_t server) {
   check_index(file_system, s.platform().file_systems.size(), "file system");
-  check_index(server, s.file_systems().sums(file_system).size(), "server");
+  check_index(server, s.file_systems().statistics(file_system).size(), "server");
   return moved(s, s.file_systems().series_of(file_system, static_cast<std::size_t>(server)));
 }
 
 std::vector<ServerWait> waits_of_servers(const Simulation& s, std::int32_t file_system) {
   check_index(file_system, s.platform().file_systems.size(), "file system");
-  return s.file_systems().waits(file_system).by_server(s.file_systems().sums(file_system).size());
+  return s.file_systems()
+      .waits(file_system)
+      .by_server(s.file_systems().statistics(file_system).size());
 }
 
 std::vector<ServerWait> longest_waits(const Simulation& s, std::int32_t file_system,

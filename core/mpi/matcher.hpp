@@ -29,7 +29,7 @@ inline constexpr std::int32_t kBlockingCall = -1;  // a rank waits for the messa
 inline constexpr std::int32_t kNoRequest = -2;     // that side does not wait
 
 // There may be millions of them. A non-blocking read or write of a file is a matched message
-// without a receiver that is not carried by any host pair (io/file/started_accesses.hpp).
+// without a receiver that is not carried by any host pair (io/file/nonblocking_accesses.hpp).
 struct Message {
   std::int64_t bytes = 0;  // size of the send once known, of the buffer before
   std::int32_t source = kAnySource;

@@ -96,7 +96,7 @@ void check(const Case& settings, std::uint64_t seed) {
     simulation.verify();
   }
   CHECK(ended == begun);
-  for (const ServerSums& sums : simulation.file_systems().sums(0)) {
+  for (const ServerStatistics& sums : simulation.file_systems().statistics(0)) {
     read -= sums.bytes_read;
     written -= sums.bytes_written;
   }

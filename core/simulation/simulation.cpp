@@ -96,7 +96,8 @@ bool Simulation::act(std::int32_t owner, Stop* stop) {
   if (owner < 0) {
     const bool failed = activities_.finish(~owner);
     if (gpus_ && gpus_->end(~owner)) return true;
-    if (file_systems_.advance(~owner, failed) || files_.end_started(~owner, failed)) return true;
+    if (file_systems_.advance(~owner, failed) || files_.end_nonblocking(~owner, failed))
+      return true;
     completions_.push_back(
         {failed ? CompletionType::failed_activity : CompletionType::activity, ~owner});
   } else if (!interpreter_.run(owner)) {

@@ -160,7 +160,7 @@ class Simulation {
   const TraceProgress& progress() const { return mpi_.source.progress(); }
   std::uint64_t trace_bytes() { return jobs_.trace_bytes(); }
   std::string file_of(const Rank& rank) const { return jobs_.file_of(rank); }
-  const std::vector<FileSums>& file_sums() const { return files_.sums(); }
+  const std::vector<FileStatistics>& file_statistics() const { return files_.statistics(); }
   const Files& files() const { return files_; }
   const Windows& windows() const { return mpi_.windows; }
   const FileSystems& file_systems() const { return file_systems_; }

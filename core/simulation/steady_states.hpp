@@ -165,9 +165,8 @@ class SteadyStates {
   std::uint64_t unequal_periods_ = 0;  // consecutive periods of different lengths
   std::uint32_t pause_ = 1;  // periods without comparison after the next failure (back-off)
   std::uint32_t waits_ = 0;  // periods left in the current pause
-  std::uint64_t items_examined_ = 0;  // ranks, messages etc. in all comparisons
-  std::uint64_t suspended_until_ =
-      0;  // number of operations before which ranks do not stop at turns
+  std::uint64_t items_examined_ = 0;   // ranks, messages etc. in all comparisons
+  std::uint64_t suspended_until_ = 0;  // operations before which ranks do not stop at turns
 
   bool compares_ = false;
   BoundaryState state_;        // state at the last boundary

@@ -37,7 +37,7 @@ Files::Files(const Runtime& runtime, Mpi& mpi, const PlatformData& platform,
     : runtime_(runtime),
       source_(mpi.source),
       file_systems_(file_systems),
-      started_(runtime, activities, mpi.matcher, mpi.requests, mpi.messages),
+      nonblocking_(runtime, activities, mpi.matcher, mpi.requests, mpi.messages),
       schedules_(mpi.schedules),
       collective_(runtime, mpi),
       disks_(static_cast<std::int32_t>(platform.disk_host.size())),
@@ -101,7 +101,7 @@ bool Files::open(Rank& rank, std::int32_t index) {
   opened.view.reset();
   opened.handle.open(call.words[1], rank.op.line);
   opened.ends = habits_of(call, disk);
-  ++sums_of(index).calls;
+  ++statistics_of(index).calls;
   return ask_metadata(rank, index, disk);
 }
 
@@ -113,7 +113,7 @@ bool Files::name(Rank& rank, std::int32_t index) {
     const std::int32_t file = table_.find(disk, asked_name(rank));
     if (file != FileTable::kNone) table_.unlink(file);
   }
-  ++sums_of(index).calls;
+  ++statistics_of(index).calls;
   return ask_metadata(rank, index, disk);
 }
 
@@ -123,7 +123,7 @@ bool Files::close(Rank& rank, std::int32_t index) {
   shared_positions_.erase(closed.file);
   const std::int32_t disk = table_[closed.file].disk;
   table_.release(std::exchange(closed.file, FileTable::kNone));
-  ++sums_of(index).calls;
+  ++statistics_of(index).calls;
   return ask(rank, index, disk, {.type = FileRequest::Type::close});
 }
 
@@ -131,7 +131,7 @@ bool Files::synchronise(Rank& rank, std::int32_t index) {
   OpenFile& opened = checked_handle(rank, index);
   if (file_call_of(rank.op) == Operation::file_set_view) set_view(rank, opened);
   const File& file = table_[opened.file];
-  ++sums_of(index).calls;
+  ++statistics_of(index).calls;
   return ask(rank, index, file.disk,
              {.type = FileRequest::Type::sync, .first_server = file.first_server});
 }
@@ -154,7 +154,7 @@ void Files::seek(Rank& rank, std::int32_t index) {
     fail(rank, "lseek by " + std::to_string(distance) + " from " + std::to_string(base) +
                    " does not end within a file");
   }
-  ++sums_of(index).calls;
+  ++statistics_of(index).calls;
 }
 
 // Sets the rank's view of the file. Positions restart at 0 unless both old and new ones are plain
@@ -173,7 +173,7 @@ bool Files::resize(Rank& rank, std::int32_t index) {
   const OpenFile& opened = checked_handle(rank, index);
   const std::int64_t length = table_[opened.file].length;
   const std::int64_t bytes = rank.op.bytes;
-  ++sums_of(index).calls;
+  ++statistics_of(index).calls;
   if (file_call_of(rank.op) == Operation::file_set_size) {
     if (length != bytes) table_.set_length(opened.file, bytes);
   } else if (length != kUnknownSize && length < bytes) {
@@ -200,14 +200,14 @@ bool Files::write(std::int32_t index, std::int32_t file, const Range& range, std
 bool Files::start(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest request,
                   const FileTransfers::Transfer& transfer) {
   const bool is_split = begins_split(file_call_of(rank.op));
-  const std::int32_t activity = is_split ? started_.begin_split(handle_key(index, rank.op.peer))
-                                         : started_.begin(rank, index);
+  const std::int32_t activity = is_split ? nonblocking_.begin_split(handle_key(index, rank.op.peer))
+                                         : nonblocking_.begin(rank, index);
   const std::int32_t owner = ~activity;
   transfers_.start(activity, transfer, runtime_.clock.now());
   if (is_file_system(disk)) {
-    asked_ = request;
-    asked_.file_system = disk - disks_;
-    asked_owner_ = owner;
+    pending_request_ = request;
+    pending_request_.file_system = disk - disks_;
+    pending_owner_ = owner;
     return ask_servers(rank, index);
   }
   runtime_.disks.start(disk, transfer.writes ? Access::write : Access::read,
@@ -215,18 +215,18 @@ bool Files::start(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest
   return true;
 }
 
-bool Files::end_started(std::int32_t activity, bool failed) {
-  if (!started_.end(activity, failed)) return false;
-  transfers_.end_started(activity, failed, runtime_.clock.now());
+bool Files::end_nonblocking(std::int32_t activity, bool failed) {
+  if (!nonblocking_.end(activity, failed)) return false;
+  transfers_.end_nonblocking(activity, failed, runtime_.clock.now());
   return true;
 }
 
 bool Files::ask(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest request) {
   rank.since = runtime_.clock.now();
   if (is_file_system(disk)) {
-    asked_ = request;
-    asked_.file_system = disk - disks_;
-    asked_owner_ = index;
+    pending_request_ = request;
+    pending_request_.file_system = disk - disks_;
+    pending_owner_ = index;
     return ask_servers(rank, index);
   }
   if (request.bytes == 0) return true;
@@ -239,12 +239,12 @@ bool Files::ask(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest r
 }
 
 bool Files::ask_servers(Rank& rank, std::int32_t index) {
-  if (!file_systems_.begin(asked_, rank.host, asked_owner_)) {
+  if (!file_systems_.begin(pending_request_, rank.host, pending_owner_)) {
     rank.phase = Phase::needs_server;
     runtime_.interruption.ask_route(index);
     return false;
   }
-  if (asked_owner_ < 0) return true;
+  if (pending_owner_ < 0) return true;
   rank.phase = Phase::accessing;
   return false;
 }
@@ -268,7 +268,7 @@ std::int32_t Files::add_file(std::int32_t disk, std::string_view name, std::int6
 bool Files::finish(Rank& rank, std::int32_t index) {
   const double seconds = runtime_.clock.now() - rank.since;
   rank.other += seconds;
-  sums_of(index).seconds += seconds;
+  statistics_of(index).seconds += seconds;
   accessed_.erase(index);
   transfers_.end(index, rank.since, runtime_.clock.now());
   return !piecewise_.contains(index) || next_piece(rank, index);
@@ -318,9 +318,10 @@ std::int64_t& Files::position_of(const Rank& rank, OpenFile& opened) {
   return is_shared ? shared_positions_[opened.file] : opened.position;
 }
 
-FileSums& Files::sums_of(std::int32_t index) {
-  if (sums_.size() <= static_cast<std::size_t>(index)) sums_.resize(runtime_.ranks.size());
-  return sums_[static_cast<std::size_t>(index)];
+FileStatistics& Files::statistics_of(std::int32_t index) {
+  if (statistics_.size() <= static_cast<std::size_t>(index))
+    statistics_.resize(runtime_.ranks.size());
+  return statistics_[static_cast<std::size_t>(index)];
 }
 
 void Files::fail(const Rank& rank, const std::string& message) const {
@@ -346,7 +347,7 @@ bool Files::transfer(Rank& rank, std::int32_t index) {
   }
   const Range range = range_of(rank, opened, offset, bytes);
   if (!has_offset) position = offset + bytes;
-  ++sums_of(index).calls;
+  ++statistics_of(index).calls;
   return access_part(rank, index, opened, writes, range);
 }
 
@@ -366,8 +367,8 @@ bool Files::access_part(Rank& rank, std::int32_t index, OpenFile& opened, bool w
   if (!writes) check_end(rank, opened.file, range.offset, range.end - range.offset);
   if (range.has_holes() && range.bytes > 0) return begin_pieces(rank, index, opened, writes, range);
   if (writes && !write(index, opened.file, range.offset, range.bytes)) return false;
-  FileSums& sums = sums_of(index);
-  (writes ? sums.bytes_written : sums.bytes_read) += range.bytes;
+  FileStatistics& statistics = statistics_of(index);
+  (writes ? statistics.bytes_written : statistics.bytes_read) += range.bytes;
   return begin_access(rank, index, opened, writes, range.offset, range.bytes);
 }
 
@@ -381,8 +382,8 @@ bool Files::begin_split(Rank& rank, std::int32_t index) {
 
 bool Files::end_split(Rank& rank, std::int32_t index) {
   checked_handle(rank, index);
-  ++sums_of(index).calls;
-  if (started_.end_split(handle_key(index, rank.op.peer), index)) return true;
+  ++statistics_of(index).calls;
+  if (nonblocking_.end_split(handle_key(index, rank.op.peer), index)) return true;
   rank.since = runtime_.clock.now();
   rank.phase = Phase::accessing;
   return false;
@@ -398,7 +399,7 @@ bool Files::begin_access(Rank& rank, std::int32_t index, OpenFile& opened, bool 
   const bool makes_request = file_traits_of(call).makes_request;
   const bool starts = makes_request || (begins_split(call) && runtime_.model.overlaps_splits);
   if (bytes == 0) {
-    if (makes_request) started_.begin_nothing(rank);
+    if (makes_request) nonblocking_.begin_empty(rank);
     return true;
   }
   const FileRequest request{.type = writes ? FileRequest::Type::write : FileRequest::Type::read,
@@ -432,7 +433,7 @@ bool Files::enter_transfer(Rank& rank, std::int32_t index) {
   const std::int64_t position = has_offset ? source_.next(rank).bytes : opened.position;
   if (!has_offset) opened.position = position + bytes;
   const Range range = range_of(rank, opened, position, bytes);
-  ++sums_of(index).calls;
+  ++statistics_of(index).calls;
   rank.op = barrier;
   return collective_.enter(rank, index,
                            {.handle = handle,
@@ -465,8 +466,8 @@ bool Files::move_part(Rank& rank, std::int32_t index) {
   } else if (table_[file].length != kUnknownSize) {
     bytes = std::clamp<std::int64_t>(table_[file].length - offset, 0, bytes);
   }
-  FileSums& sums = sums_of(index);
-  (writes ? sums.bytes_written : sums.bytes_read) += bytes;
+  FileStatistics& statistics = statistics_of(index);
+  (writes ? statistics.bytes_written : statistics.bytes_read) += bytes;
   return begin_access(rank, index, opened, writes, offset, bytes);
 }
 
@@ -508,7 +509,7 @@ bool Files::next_piece(Rank& rank, std::int32_t index) {
   }
   const bool makes_request = access.makes_request;
   piecewise_.erase(index);
-  if (makes_request) started_.begin_nothing(rank);
+  if (makes_request) nonblocking_.begin_empty(rank);
   return true;
 }
 
@@ -568,8 +569,8 @@ bool Files::next_sieved(Rank& rank, std::int32_t index, PiecewiseAccess& access)
 bool Files::move_piece(Rank& rank, std::int32_t index, const PiecewiseAccess& access, bool writes,
                        std::int64_t offset, std::int64_t bytes) {
   if (bytes == 0) return true;
-  FileSums& sums = sums_of(index);
-  (writes ? sums.bytes_written : sums.bytes_read) += bytes;
+  FileStatistics& statistics = statistics_of(index);
+  (writes ? statistics.bytes_written : statistics.bytes_read) += bytes;
   const File& file = table_[access.file];
   transfers_.begin(index, {access.use, writes, bytes});
   return ask(rank, index, file.disk,

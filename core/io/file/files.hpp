@@ -12,8 +12,8 @@
 #include "host/disks.hpp"
 #include "io/file/collective_transfers.hpp"
 #include "io/file/file_table.hpp"
+#include "io/file/nonblocking_accesses.hpp"
 #include "io/file/range_locks.hpp"
-#include "io/file/started_accesses.hpp"
 #include "io/storage/file_systems.hpp"
 #include "mpi/mpi.hpp"
 #include "mpi/runtime.hpp"
@@ -93,7 +93,7 @@ class FileTransfers {
   void start(std::int32_t activity, const Transfer& transfer, double now) {
     of_activity_.emplace(activity, std::pair{transfer, now});
   }
-  void end_started(std::int32_t activity, bool failed, double now) {
+  void end_nonblocking(std::int32_t activity, bool failed, double now) {
     const auto transfer = of_activity_.find(activity);
     if (!failed) spread(transfer->second.first, transfer->second.second, now);
     of_activity_.erase(transfer);
@@ -119,7 +119,7 @@ class FileTransfers {
 };
 
 // File statistics of a rank.
-struct FileSums {
+struct FileStatistics {
   double seconds = 0.0;  // blocked in file calls
   std::int64_t bytes_read = 0;
   std::int64_t bytes_written = 0;
@@ -161,7 +161,7 @@ class Files {
   // of a call that continues.
   bool finish(Rank& rank, std::int32_t index);
   // Handles the end of an activity. Returns false if it is not an asynchronous read or write.
-  bool end_started(std::int32_t activity, bool failed);
+  bool end_nonblocking(std::int32_t activity, bool failed);
   // The rank is killed in a read or write.
   void abandon(std::int32_t index);
 
@@ -177,13 +177,13 @@ class Files {
   const FullDisk& full_disk() const { return full_disk_; }
 
   // Statistics by rank; trailing ranks without file calls are omitted.
-  const std::vector<FileSums>& sums() const { return sums_; }
+  const std::vector<FileStatistics>& statistics() const { return statistics_; }
   // Transfers by file name; `FileSystems::moved` contains the series of their bytes over time.
   const FileTransfers& transfers() const { return transfers_; }
   // Throws BrokenInvariant.
   void verify() const {
     table_.verify();
-    started_.verify();
+    nonblocking_.verify();
   }
 
  private:
@@ -262,7 +262,7 @@ class Files {
   OpenFile& checked_handle(const Rank& rank, std::int32_t index);
   // The position that the rank's call advances.
   std::int64_t& position_of(const Rank& rank, OpenFile& opened);
-  FileSums& sums_of(std::int32_t index);
+  FileStatistics& statistics_of(std::int32_t index);
   FileHabits::Ends habits_of(const Call& call, std::int32_t disk);
   [[noreturn]] void fail(const Rank& rank, const std::string& message) const;
 
@@ -271,7 +271,7 @@ class Files {
   Runtime runtime_;
   OperationSource& source_;
   FileSystems& file_systems_;
-  StartedAccesses started_;
+  NonblockingAccesses nonblocking_;
   Schedules& schedules_;
   CollectiveTransfers collective_;
   std::int32_t disks_;              // file systems are numbered from here on
@@ -280,14 +280,14 @@ class Files {
   std::unordered_map<std::uint64_t, OpenFile> open_;                 // by rank and handle
   std::unordered_map<std::int32_t, std::int64_t> shared_positions_;  // by file, of MPI-IO
   std::unordered_map<std::int32_t, std::int32_t> accessed_;          // disk that a rank waits for
-  std::vector<FileSums> sums_;
+  std::vector<FileStatistics> statistics_;
   FileTransfers transfers_;
   std::unordered_map<std::int32_t, PiecewiseAccess> piecewise_;  // by rank
   RangeLocks locks_;
   std::int32_t answer_ = kNoDisk;
   FullDisk full_disk_;
-  FileRequest asked_;              // the request whose route is missing
-  std::int32_t asked_owner_ = -1;  // notified of its end
+  FileRequest pending_request_;      // the request whose route is missing
+  std::int32_t pending_owner_ = -1;  // notified of its end
 };
 
 }  // namespace tisim

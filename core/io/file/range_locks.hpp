@@ -144,7 +144,7 @@ class RangeLocks {
   // Requests a non-empty range. Returns false if another rank holds part of it; the rank gets it
   // later. A rank has at most one range per file.
   bool take(std::int32_t file, std::int64_t begin, std::int64_t end, std::int32_t rank) {
-    const LockedRange range{begin, end, ++asked_, rank};
+    const LockedRange range{begin, end, ++last_order_, rank};
     Locks& locks = locks_[file];
     const bool is_free = locks.is_free(range);
     locks.of_rank[rank] = {range, is_free};
@@ -169,7 +169,7 @@ class RangeLocks {
     locks.of_rank.erase(of_rank);
     if (is_held) {
       locks.held.erase(range.begin);
-      locks.give(locks.gap_at(range.begin), wake);
+      locks.grant(locks.gap_at(range.begin), wake);
     } else {
       locks.wanted.erase(range);
     }
@@ -214,13 +214,13 @@ class RangeLocks {
 
     // Grants the ranges that fit into a gap; each splits it into two smaller ones.
     template <class Wake>
-    void give(const Gap& whole, Wake&& wake) {
+    void grant(const Gap& whole, Wake&& wake) {
       std::priority_queue<Next> next;
-      const auto look_at = [&](std::int64_t begin, std::int64_t end) {
+      const auto add_gap = [&](std::int64_t begin, std::int64_t end) {
         const LockedRange first = wanted.first_within(begin, end);
         if (first.rank >= 0) next.push({{begin, end}, first});
       };
-      look_at(whole.begin, whole.end);
+      add_gap(whole.begin, whole.end);
       while (!next.empty()) {
         const auto [gap, range] = next.top();
         next.pop();
@@ -228,14 +228,14 @@ class RangeLocks {
         held.emplace(range.begin, range.end);
         of_rank[range.rank].is_held = true;
         wake(range.rank);
-        look_at(gap.begin, range.begin);
-        look_at(range.end, gap.end);
+        add_gap(gap.begin, range.begin);
+        add_gap(range.end, gap.end);
       }
     }
   };
 
   std::unordered_map<std::int32_t, Locks> locks_;  // by file
-  std::uint64_t asked_ = 0;
+  std::uint64_t last_order_ = 0;
 };
 
 }  // namespace tisim

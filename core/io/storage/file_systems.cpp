@@ -14,7 +14,7 @@ FileSystems::FileSystems(const PlatformData& platform, Clock& clock, Network& ne
   for (const FileSystemData& data : platform.file_systems) {
     systems_.push_back({.data = &data,
                         .metadata = MetadataServer(data.metadata_service),
-                        .sums = std::vector<ServerSums>(data.servers.size() + 1),
+                        .statistics = std::vector<ServerStatistics>(data.servers.size() + 1),
                         .servers = {},
                         .clients = {},
                         .first_series = moved_.size(),
@@ -136,7 +136,7 @@ void FileSystems::wake_owner(std::int32_t call) {
   clock_.wake(owner);
 }
 
-// Index of a stream's server in the sums.
+// Index of a stream's server in the statistics.
 std::int32_t FileSystems::place_of(const Stream& stream) const {
   if (stream.server != kNone) return stream.server;
   const Call& call = calls_[stream.call];
@@ -187,12 +187,12 @@ bool FileSystems::advance(std::int32_t activity, bool failed) {
   if (failed) {
     lose(request);
   } else {
-    go_on(request);
+    take_next_step(request);
   }
   return true;
 }
 
-void FileSystems::go_on(std::int32_t request) {
+void FileSystems::take_next_step(std::int32_t request) {
   switch (requests_[request].step) {
     case Step::to_server:
       requests_[request].arrival = clock_.now();
@@ -287,13 +287,13 @@ void FileSystems::reply(std::int32_t number) {
   const Stream& stream = streams_[request.stream];
   const Call& call = calls_[stream.call];
   System& served = system(call.request.file_system);
-  const std::size_t place =
-      stream.server == kNone ? served.sums.size() - 1 : static_cast<std::size_t>(stream.server);
-  ServerSums& sums = served.sums[place];
+  const std::size_t place = stream.server == kNone ? served.statistics.size() - 1
+                                                   : static_cast<std::size_t>(stream.server);
+  ServerStatistics& statistics = served.statistics[place];
   const bool reads = call.request.type == FileRequest::Type::read;
-  ++sums.requests;
-  (reads ? sums.bytes_read : sums.bytes_written) += request.bytes;
-  sums.seconds += clock_.now() - request.arrival;
+  ++statistics.requests;
+  (reads ? statistics.bytes_read : statistics.bytes_written) += request.bytes;
+  statistics.seconds += clock_.now() - request.arrival;
   if (request.bytes > 0) {
     moved_.spread(served.first_series + 2 * place + (reads ? 0 : 1), request.arrival, clock_.now(),
                   static_cast<double>(request.bytes));

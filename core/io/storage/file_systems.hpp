@@ -45,7 +45,7 @@ struct FileRequest {
 };
 
 // Statistics of one server.
-struct ServerSums {
+struct ServerStatistics {
   std::int64_t requests = 0;
   std::int64_t bytes_read = 0;
   std::int64_t bytes_written = 0;
@@ -78,16 +78,16 @@ class FileSystems {
   Wait wait_of(std::int32_t rank) const;
 
   // Statistics of a file system: each server in order, then the metadata server.
-  const std::vector<ServerSums>& sums(std::int32_t file_system) const {
-    return systems_[static_cast<std::size_t>(file_system)].sums;
+  const std::vector<ServerStatistics>& statistics(std::int32_t file_system) const {
+    return systems_[static_cast<std::size_t>(file_system)].statistics;
   }
 
   const ServerWaits& waits(std::int32_t file_system) const {
     return systems_[static_cast<std::size_t>(file_system)].waits;
   }
 
-  // Bytes over time: for the servers of each file system, in the order of `sums`, a series of bytes
-  // read and one of bytes written; users may add further series.
+  // Bytes over time: for the servers of each file system, in the order of `statistics`, a series of
+  // bytes read and one of bytes written; users may add further series.
   TimeBins& moved() { return moved_; }
   const TimeBins& moved() const { return moved_; }
   // The series of the bytes read from a server.
@@ -109,7 +109,7 @@ class FileSystems {
   struct System {
     const FileSystemData* data;
     MetadataServer metadata;
-    std::vector<ServerSums> sums;
+    std::vector<ServerStatistics> statistics;
     std::vector<WriteBehind> servers;                       // server caches; empty without them
     std::unordered_map<std::int32_t, WriteBehind> clients;  // host caches
     std::int64_t files = 0;                                 // number of files placed
@@ -155,7 +155,7 @@ class FileSystems {
   void add_streams(std::int32_t call);
   void add_stream(std::int32_t call, std::int32_t server, std::int64_t bytes);
   void send(std::int32_t stream, std::int64_t bytes);
-  void go_on(std::int32_t request);
+  void take_next_step(std::int32_t request);
   void serve(std::int32_t request);
   void access_disk(std::int32_t request);
   void take_into_cache(std::int32_t request);
@@ -184,7 +184,7 @@ class FileSystems {
   std::vector<std::int32_t> call_of_;  // by rank, likewise
   Stack<std::int32_t> tickets_;        // scratch
   TimeBins moved_{0, kBins};
-  std::vector<std::int32_t> last_;  // servers whose replies end the call, in the order of sums
+  std::vector<std::int32_t> last_;  // servers whose replies end the call, indexed as `statistics`
 };
 
 }  // namespace tisim

@@ -16,10 +16,10 @@
 
 namespace tisim {
 
-class StartedAccesses {
+class NonblockingAccesses {
  public:
-  StartedAccesses(const Runtime& runtime, Activities& activities, Matcher& matcher,
-                  RequestTable& requests, PointToPoint& messages)
+  NonblockingAccesses(const Runtime& runtime, Activities& activities, Matcher& matcher,
+                      RequestTable& requests, PointToPoint& messages)
       : runtime_(runtime),
         activities_(activities),
         matcher_(matcher),
@@ -29,7 +29,7 @@ class StartedAccesses {
   // Adds a pending request of the rank and returns the activity whose end completes it.
   std::int32_t begin(Rank& rank, std::int32_t index);
   // The same for an access that takes no time.
-  void begin_nothing(Rank& rank) { requests_.add_unnamed(rank, kSender, -1); }
+  void begin_empty(Rank& rank) { requests_.add_unnamed(rank, kSender, -1); }
   // Starts a split collective call, identified by the key of its handle: an activity without a
   // request.
   std::int32_t begin_split(std::uint64_t handle);

@@ -1,10 +1,10 @@
-#include "io/file/started_accesses.hpp"
+#include "io/file/nonblocking_accesses.hpp"
 
 #include "support/invariant.hpp"
 
 namespace tisim {
 
-std::int32_t StartedAccesses::begin(Rank& rank, std::int32_t index) {
+std::int32_t NonblockingAccesses::begin(Rank& rank, std::int32_t index) {
   const std::int32_t message_index = matcher_.messages().acquire();
   Message& message = matcher_.message(message_index);
   message.bytes = rank.op.bytes;
@@ -18,14 +18,14 @@ std::int32_t StartedAccesses::begin(Rank& rank, std::int32_t index) {
   return activity;
 }
 
-std::int32_t StartedAccesses::begin_split(std::uint64_t handle) {
+std::int32_t NonblockingAccesses::begin_split(std::uint64_t handle) {
   const std::int32_t activity = activities_.reserve();
   splits_[handle] = {};
   split_of_.emplace(activity, handle);
   return activity;
 }
 
-bool StartedAccesses::end_split(std::uint64_t handle, std::int32_t rank) {
+bool NonblockingAccesses::end_split(std::uint64_t handle, std::int32_t rank) {
   const auto split = splits_.find(handle);
   if (split == splits_.end()) return true;
   if (!split->second.has_ended) {
@@ -36,7 +36,7 @@ bool StartedAccesses::end_split(std::uint64_t handle, std::int32_t rank) {
   return true;
 }
 
-bool StartedAccesses::end(std::int32_t activity, bool failed) {
+bool NonblockingAccesses::end(std::int32_t activity, bool failed) {
   if (const auto split = split_of_.find(activity); split != split_of_.end()) {
     const auto call = splits_.find(split->second);
     split_of_.erase(split);
@@ -67,7 +67,7 @@ bool StartedAccesses::end(std::int32_t activity, bool failed) {
   return true;
 }
 
-void StartedAccesses::verify() const {
+void NonblockingAccesses::verify() const {
   for (const auto& [activity, message] : message_of_) {
     ensure(!matcher_.message(message).arrived && matcher_.message(message).holders == 1,
            "the request of a read or write that goes on is pending");
