@@ -67,33 +67,34 @@ Operation collective_named(std::string_view name) {
 }
 
 void register_calls(nb::module_& m) {
-  nb::class_<DecodedCall>(m, "CollectiveCall",
-                          "A collective call by the meaning of its arguments. What the collective "
-                          "does not have is 0 or empty.")
+  nb::class_<DecodedCall>(
+      m, "CollectiveCall",
+      "A decoded collective call. Fields that the collective lacks are 0 or empty.")
       .def_ro("operation", &DecodedCall::operation,
-              "Name in traces, without the `i` of a non-blocking one.")
+              "Name in traces, without the `i` of non-blocking calls.")
       .def_ro("blocking", &DecodedCall::blocking)
       .def_ro("size", &DecodedCall::size, "Number of ranks of the communicator.")
       .def_ro("root", &DecodedCall::root, "Rank of the root in the communicator.")
       .def_ro("send_count", &DecodedCall::send_count,
-              "Elements that are sent; the only count, where there is one.")
-      .def_ro("receive_count", &DecodedCall::receive_count, "Elements that are received.")
-      .def_ro("send_counts", &DecodedCall::send_counts, "Elements that are sent, by rank.")
+              "Number of elements sent; the count if there is only one.")
+      .def_ro("receive_count", &DecodedCall::receive_count, "Number of elements received.")
+      .def_ro("send_counts", &DecodedCall::send_counts, "Number of elements sent, by rank.")
       .def_ro("receive_counts", &DecodedCall::receive_counts,
-              "Elements that are received, by rank.")
+              "Number of elements received, by rank.")
       .def_ro("destinations", &DecodedCall::destinations,
-              "Ranks that a neighbourhood collective sends to, -666: nobody; its counts are by "
-              "these.")
-      .def_ro("sources", &DecodedCall::sources, "Ranks that it receives from.")
+              "Ranks that a neighbourhood collective sends to (-666: MPI_PROC_NULL); its counts "
+              "are by these.")
+      .def_ro("sources", &DecodedCall::sources,
+              "Ranks that a neighbourhood collective receives from.")
       .def_ro("send_width", &DecodedCall::send_width,
-              "Bytes of an element that is sent; of the only type, where there is one.")
-      .def_ro("receive_width", &DecodedCall::receive_width, "Bytes of an element that is received.")
+              "Bytes per element sent; the width if there is only one type.")
+      .def_ro("receive_width", &DecodedCall::receive_width, "Bytes per element received.")
       .def_ro("flops", &DecodedCall::flops, "Computation of a `reducescatter`, in flops.");
 
   m.def("decode_call", &decode_call, "operation"_a, "arguments"_a, "size"_a,
         "double_default"_a = false,
-        "A call of `size` ranks from a trace's word and the numbers that follow it, without the "
-        "flops of reduce, allreduce, scan and exscan. Raises tisim.InputError.");
+        "Decodes a call of `size` ranks from its name in a trace and the numbers that follow, "
+        "without the flops of reduce, allreduce, scan and exscan. Raises tisim.InputError.");
 }
 
 }  // namespace tisim

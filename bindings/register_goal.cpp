@@ -69,10 +69,11 @@ nb::bytes take(GoalSequence& sequence, std::size_t bytes) {
 }  // namespace
 
 void register_goal(nb::module_& m) {
-  nb::class_<GoalSchedule>(m, "GoalSchedule", "Operations of ranks that wait for one another.")
+  nb::class_<GoalSchedule>(m, "GoalSchedule",
+                           "A GOAL schedule: the operations of each rank and their dependencies.")
       .def_prop_ro("ranks", [](const GoalSchedule& s) { return s.ranks.size(); })
       .def_prop_ro("operations", &operations)
-      .def("computes", &computes, "rank"_a, "True if a rank has computations.")
+      .def("computes", &computes, "rank"_a, "Returns true if the rank has computations.")
       .def(
           "place",
           [](const GoalSchedule& schedule, std::size_t rank, std::uint32_t op) {
@@ -80,10 +81,13 @@ void register_goal(nb::module_& m) {
             if (op >= program.ops.size()) throw nb::index_error();
             return program.place(op);
           },
-          "rank"_a, "operation"_a, "Its line, or its number in a binary schedule.");
+          "rank"_a, "operation"_a,
+          "Returns the operation's line, or its number in a binary schedule.");
   m.def("read_goal", &read, "content"_a,
-        "Of text or of what txt2bin writes. Raises ValueError: a message, a line feed, the line.");
-  nb::class_<GoalSequence>(m, "GoalSequence", "A rank of a schedule as lines of a trace.")
+        "Reads a schedule in text form or as written by txt2bin. Raises ValueError with a message, "
+        "a line feed and the line.");
+  nb::class_<GoalSequence>(m, "GoalSequence",
+                           "Converts a rank of a schedule into lines of a trace.")
       .def(
           "__init__",
           [](GoalSequence* self, std::shared_ptr<GoalSchedule> schedule, std::size_t rank,
@@ -92,15 +96,14 @@ void register_goal(nb::module_& m) {
             with_line([&] { new (self) GoalSequence(std::move(schedule), rank, speed); });
           },
           "schedule"_a, "rank"_a, "speed"_a,
-          "`speed`: the volume of a second of computing. Raises ValueError as `read_goal` does.")
+          "`speed`: volume per second of computation. Raises ValueError as `read_goal` does.")
       .def("take", &take, "size"_a,
-           "The next lines, about so many bytes; empty behind the last one. Raises ValueError as "
+           "Returns the next lines, about `size` bytes; empty at the end. Raises ValueError as "
            "`read_goal` does.")
       .def_prop_ro("open_waits", &GoalSequence::open_waits,
-                   "How often it was open which of several messages ends first.")
-      .def_prop_ro("first_open", &GoalSequence::first_open,
-                   "The first operation that waited there.");
-  nb::class_<GoalRun>(m, "GoalRun", "A schedule, executed on a platform.")
+                   "Number of waits for several messages of which any may end first.")
+      .def_prop_ro("first_open", &GoalSequence::first_open, "First operation of these waits.");
+  nb::class_<GoalRun>(m, "GoalRun", "A run of a schedule on a platform.")
       .def(
           "__init__",
           [](GoalRun* self, std::shared_ptr<GoalSchedule> schedule, Simulation* network,
@@ -116,12 +119,13 @@ void register_goal(nb::module_& m) {
           },
           "schedule"_a, "network"_a.none(), "hosts"_a, "seconds"_a, "model"_a.none(),
           nb::keep_alive<1, 3>(),
-          "None: messages take no time. By rank: its host, seconds of a nanosecond of computing.")
+          "`network`: if None, messages take no time. `hosts`, `seconds`: by rank, its host and "
+          "the seconds per nanosecond of computation.")
       .def("run", &GoalRun::run, "events"_a, nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("now", &GoalRun::now)
       .def_prop_ro("done", &GoalRun::done)
       .def_prop_ro("messages", &GoalRun::messages)
-      .def_prop_ro("unexpected", &GoalRun::unexpected, "Messages that nobody has received.")
+      .def_prop_ro("unexpected", &GoalRun::unexpected, "Number of messages not received.")
       .def("ends", [](const GoalRun& run) { return to_numpy(run.ends()); })
       .def(
           "pending_operations",
@@ -131,7 +135,9 @@ void register_goal(nb::module_& m) {
               rows.emplace_back(waiting.rank, waiting.op, waiting.line, waiting.has_begun);
             return rows;
           },
-          "most"_a, "Rank, operation, line, and whether it has begun.");
+          "most"_a,
+          "Returns up to `most` unfinished operations: rank, operation, line, whether it has "
+          "begun.");
 }
 
 }  // namespace tisim

@@ -82,7 +82,7 @@ nb::ndarray<nb::numpy, double, nb::ndim<1>> span_rows(const GraphRun& run) {
 }
 
 void register_graph(nb::module_& m) {
-  nb::class_<GraphPrograms>(m, "GraphPrograms", "Programs that are graphs.")
+  nb::class_<GraphPrograms>(m, "GraphPrograms", "Programs of GPUs as graphs.")
       .def(
           "__init__",
           [](GraphPrograms* self, const GraphIntegers& kinds, const GraphIntegers& streams,
@@ -103,11 +103,11 @@ void register_graph(nb::module_& m) {
           "kinds"_a, "streams"_a, "targets"_a, "counts"_a, "arithmetic"_a, "memory"_a,
           "block_ends"_a, "lanes"_a, "calls"_a, "parties"_a, "links"_a, "used"_a, "channels"_a,
           "use_ends"_a, "most_streams"_a, "most_events"_a, "launch"_a,
-          "Columns of nodes; the ends of blocks; the block of each lane, or -1; five numbers a "
-          "call: seconds, bytes and rate of a channel, shares of SMs and memory; the lanes of each "
-          "meeting; bandwidths of links; columns of the links that calls use, with their channels, "
-          "and where those of each call end.");
-  nb::class_<GraphRun>(m, "GraphRun", "Programs that are graphs, executed.")
+          "Columns of nodes; ends of blocks; block of each lane, or -1; five numbers per call: "
+          "seconds, bytes and rate of a channel, shares of SMs and memory; lanes of each meeting; "
+          "bandwidths of links; columns of the links used by calls, with their channels, and the "
+          "end of each call's rows.");
+  nb::class_<GraphRun>(m, "GraphRun", "Execution of programs that are graphs.")
       .def(nb::init<GraphPrograms, bool>(), "programs"_a, "logs"_a)
       .def(
           "run",
@@ -119,12 +119,13 @@ void register_graph(nb::module_& m) {
             }
           },
           "events"_a, nb::call_guard<nb::gil_scoped_release>(),
-          "Whether anything is left to happen, and two nodes that meet and do not fit.")
+          "Runs up to `events` events. Returns whether any are left, and two mismatched nodes of a "
+          "meeting, if any.")
       .def_prop_ro("now", &GraphRun::now)
       .def_prop_ro("launched", &GraphRun::launched)
       .def_prop_ro("is_done", &GraphRun::is_done)
       .def("current_nodes", &GraphRun::current_nodes,
-           "Streams that have not ended, and their nodes.")
+           "Returns the unfinished streams and the current node of each.")
       .def(
           "lanes",
           [](const GraphRun& run) {
@@ -136,8 +137,9 @@ void register_graph(nb::module_& m) {
             }
             return to_numpy(std::move(rows));
           },
-          "Six numbers a lane: its end, and the seconds of each occupation.")
-      .def("spans", &span_rows, "Five numbers a span: stream, node, arrival, start, end.");
+          "Returns six numbers per lane: its end and the seconds of each occupation.")
+      .def("spans", &span_rows,
+           "Returns five numbers per span: stream, node, arrival, start, end.");
 }
 
 }  // namespace tisim

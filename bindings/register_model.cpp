@@ -52,7 +52,7 @@ nb::tuple model_fields() {
 }  // namespace
 
 void register_model(nb::module_& m) {
-  nb::class_<StepTable>(m, "StepTable", "A factor that changes with the size of a message.")
+  nb::class_<StepTable>(m, "StepTable", "A factor as a step function of the message size.")
       .def("__init__",
            [](StepTable* self, double first, std::vector<double> boundary,
               std::vector<double> value) {
@@ -60,7 +60,7 @@ void register_model(nb::module_& m) {
            })
       .def("at", &StepTable::at);
 
-  nb::class_<OverheadTable>(m, "OverheadTable", "Seconds a call injects, by size.")
+  nb::class_<OverheadTable>(m, "OverheadTable", "Overhead of a call in seconds, by message size.")
       .def("__init__",
            [](OverheadTable* self, std::vector<double> boundary, std::vector<double> base,
               std::vector<double> per_byte) {
@@ -68,18 +68,19 @@ void register_model(nb::module_& m) {
            })
       .def("at", &OverheadTable::at);
 
-  nb::class_<Overheads>(m, "Overheads", "The three overheads of a host.")
+  nb::class_<Overheads>(m, "Overheads", "Overheads of send, isend and receive calls on a host.")
       .def("__init__", [](Overheads* self, const OverheadTable& send, const OverheadTable& isend,
                           const OverheadTable& receive) {
         new (self) Overheads{send, isend, receive};
       });
 
-  nb::class_<Model>(m, "Model",
-                    "Parameters of the network, CPU and protocol models: one keyword a field.")
+  nb::class_<Model>(
+      m, "Model",
+      "Parameters of the network, CPU and protocol models: one keyword argument per field.")
       .def("__init__", &make_model, nb::sig("def __init__(self, **kwargs: object) -> None"))
       .def("__getattr__", &model_field)
       .def_static("fields", &model_fields, nb::sig("def fields() -> tuple[str, ...]"),
-                  "The names of all fields.");
+                  "Returns the names of all fields.");
 }
 
 }  // namespace tisim

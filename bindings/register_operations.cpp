@@ -239,30 +239,34 @@ void add_route(Simulation& s, std::int32_t source, std::int32_t destination,
 }  // namespace
 
 void register_operations(nb::module_& m, SimulationClass& simulation) {
-  nb::class_<NeededAction>(m, "NeededAction", "A custom action that a rank needs to go on.")
+  nb::class_<NeededAction>(m, "NeededAction",
+                           "A custom action that a rank needs in order to continue.")
       .def_ro("rank", &NeededAction::rank, "Index of the rank in the simulation.")
-      .def_ro("words", &NeededAction::words, "The words of the line.");
+      .def_ro("words", &NeededAction::words, "Words of the trace line.");
 
   simulation
       .def("needed_action", &needed_action,
-           "What `Stop.NEED_ACTION` or `Stop.NEED_LAUNCH` asks for.")
+           "Returns the action requested by `Stop.NEED_ACTION` or `Stop.NEED_LAUNCH`.")
       .def("add_gpus", &add_gpus, "programs"_a, "sources"_a, "destinations"_a, "logs"_a,
-           "Ranks are host threads of GPUs; of each meeting two hosts whose messages share links "
-           "as one of its channels does. False: the route of two is missing (`missing_route`).")
+           "Makes the ranks host threads of GPUs. For each meeting, `sources` and `destinations` "
+           "give two hosts whose messages share links as one of its channels does. Returns false "
+           "if a route is missing (`missing_route`).")
       .def("launch", &Simulation::launch, "block"_a, "times"_a,
-           "Answers `Stop.NEED_LAUNCH`: the rank launches that block.")
-      .def("graph_mismatch", &graph_mismatch, "Two nodes of a graph that meet and do not fit.")
+           "Answers `Stop.NEED_LAUNCH`: the rank launches the block.")
+      .def("graph_mismatch", &graph_mismatch,
+           "Returns two mismatched nodes of a meeting; empty if none.")
       .def("graph_current_nodes", &graph_current_nodes,
-           "Streams that have not ended, and their nodes.")
+           "Returns the unfinished streams and the current node of each.")
       .def(
           "graph_spans",
           [](const Simulation& s) {
             if (s.gpus() == nullptr) throw std::logic_error("ranks launch nothing");
             return span_rows(s.gpus()->graph());
           },
-          "As `GraphRun.spans`.")
-      .def("resume", &resume, "rank"_a, "The custom action of a rank is over.")
-      .def("missing_route", &Simulation::missing_route, "The source and the destination.")
+          "See `GraphRun.spans`.")
+      .def("resume", &resume, "rank"_a, "Continues the rank: its custom action has ended.")
+      .def("missing_route", &Simulation::missing_route,
+           "Returns the source and destination host of the missing route.")
       .def("add_route", &add_route, "source"_a, "destination"_a, "links"_a, "latency"_a)
       .def(
           "asked_file",
@@ -272,7 +276,7 @@ void register_operations(nb::module_& m, SimulationClass& simulation) {
             const Rank& asking = s.ranks()[static_cast<std::size_t>(rank)];
             return std::tuple(rank, asking.host, s.asked_file());
           },
-          "The rank that asks for a disk, its host, and the name of the file.")
+          "Returns the rank that needs a disk, its host, and the file name.")
       .def(
           "provide_disk",
           [](Simulation& s, std::int32_t disk) {
@@ -281,9 +285,9 @@ void register_operations(nb::module_& m, SimulationClass& simulation) {
             s.provide_disk(disk);
           },
           "disk"_a,
-          "The disk that `Stop.NEED_DISK` asked for, or, numbered after all disks, the file "
-          "system.")
-      .def("retry", &Simulation::retry, "The route that `Stop.NEED_ROUTE` asked for is there.")
+          "Answers `Stop.NEED_DISK` with a disk, or with a file system, numbered after all disks.")
+      .def("retry", &Simulation::retry,
+           "Continues after `Stop.NEED_ROUTE`: the route has been added.")
       .def("post_message", &post_message, "rank"_a, "kind"_a, "peer"_a, "nbytes"_a, "tag"_a)
       .def("post_sendrecv", &post_sendrecv, "rank"_a, "destination"_a, "sent"_a, "send_tag"_a,
            "source"_a, "received"_a, "receive_tag"_a)
@@ -293,14 +297,16 @@ void register_operations(nb::module_& m, SimulationClass& simulation) {
       .def("post_compute", &post_compute, "rank"_a, "flops"_a)
       .def("post_sleep", &post_sleep, "rank"_a, "seconds"_a)
       .def("post_collective", &post_collective, "rank"_a, "operation"_a, "arguments"_a)
-      .def("execute", &execute, "host"_a, "flops"_a, "The number of the activity.")
-      .def("access", &access, "disk"_a, "writes"_a, "nbytes"_a, "The number of the activity.")
+      .def("execute", &execute, "host"_a, "flops"_a, "Returns the number of the activity.")
+      .def("access", &access, "disk"_a, "writes"_a, "nbytes"_a,
+           "Returns the number of the activity.")
       .def_prop_ro("disks", [](const Simulation& s) { return s.platform().disk_host.size(); })
       .def("access_file", &access_file, "file_system"_a, "name"_a, "writes"_a, "offset"_a,
            "nbytes"_a, "client"_a,
-           "The number of the activity; -1: the route to a server is missing (`missing_route`).")
+           "Returns the number of the activity, or -1 if the route to a server is missing "
+           "(`missing_route`).")
       .def("transfer", &transfer, "source"_a, "destination"_a, "nbytes"_a,
-           "The number of the activity; -1: the route is missing (`missing_route`).");
+           "Returns the number of the activity, or -1 if the route is missing (`missing_route`).");
 }
 
 }  // namespace tisim

@@ -214,7 +214,7 @@ void register_packed_file(nb::module_& m) {
         tit::append_volume(code, text);
         return text;
       },
-      "code"_a, "The text of a volume.");
+      "code"_a, "Returns the text of an encoded volume.");
   m.def("with_section", &with_section, "file"_a, "name"_a, "content"_a);
 
   nb::class_<PackedText>(m, "PackedLines", "The lines of one rank of a packed trace.")
@@ -402,12 +402,12 @@ void register_packed(nb::module_& m) {
   m.def("pack", &pack_files, "files"_a, "name"_a, "names"_a, "index_name"_a, "index_text"_a,
         "dialect"_a, "precision"_a, "output"_a, "progress"_a.none());
   m.def("optional_section", &optional_section, "file"_a, "name"_a);
-  m.def("pack_graph", &pack_graph, "text"_a, "The file of a graph of GPUs and nothing else.");
+  m.def("pack_graph", &pack_graph, "text"_a, "Packs the graph of GPUs into a file of its own.");
   m.def("graph_in", &packed_graph_of, "file"_a,
-        "The text of the graph of GPUs in a packed file; None: it has none.");
+        "Returns the text of the graph of GPUs in a packed file, or None.");
   m.def("unpack", &unpack_file, "file"_a, "directory"_a, "progress"_a.none());
 
-  nb::class_<PackedWriter>(m, "PackedWriter", "Writes a packed trace, a rank after the other.")
+  nb::class_<PackedWriter>(m, "PackedWriter", "Writes a packed trace rank by rank.")
       .def(
           "__init__",
           [](PackedWriter* self, std::int32_t ranks) { new (self) PackedWriter(ranks); }, "ranks"_a)
@@ -434,7 +434,7 @@ void register_packed(nb::module_& m) {
       .def("finish", &finish_file, "path"_a);
 
   nb::class_<tit::ClassWriter>(m, "ClassWriter",
-                               "Writes a packed trace, a class of ranks at a time.")
+                               "Writes a packed trace, one class of ranks at a time.")
       .def(nb::init<std::uint32_t>(), "ranks"_a)
       .def(
           "shape",
@@ -445,7 +445,7 @@ void register_packed(nb::module_& m) {
       .def("add", &add_class, "ranks"_a, "calls"_a, "rules"_a)
       .def("finish", &finish_classes, "legacy"_a, "precision"_a, "path"_a);
 
-  nb::class_<RecordedPart>(m, "RecordedPart", "What is known of a recorded part.")
+  nb::class_<RecordedPart>(m, "RecordedPart", "Description of a recorded part.")
       .def_ro("rank", &RecordedPart::rank)
       .def_ro("ranks", &RecordedPart::ranks)
       .def_ro("is_complete", &RecordedPart::is_complete)

@@ -216,24 +216,24 @@ void make_file_system(FileSystemData* self, const Array<std::int32_t>& servers, 
 }  // namespace
 
 void register_platform(nb::module_& m) {
-  nb::enum_<Quantity>(m, "Quantity", "What a profile changes.")
+  nb::enum_<Quantity>(m, "Quantity", "Quantity changed by a profile.")
       .value("SPEED", Quantity::speed)
       .value("BANDWIDTH", Quantity::bandwidth)
       .value("LATENCY", Quantity::latency)
       .value("STATE", Quantity::state);
 
   nb::class_<ResourceProfile>(m, "ResourceProfile",
-                              "How one quantity of a host or link changes with time.")
+                              "Change over time of one quantity of a host or link.")
       .def("__init__", &make_profile, "is_link"_a, "index"_a, "what"_a, "period"_a, "times"_a,
            "values"_a);
 
-  nb::class_<HostColumns>(m, "HostColumns", "One value for each host in every column.")
+  nb::class_<HostColumns>(m, "HostColumns", "Columns with one value per host.")
       .def("__init__", &make_hosts, nb::kw_only(), "speed"_a, "cores"_a, "memory"_a, "overheads"_a,
            nb::sig("def __init__(self, *, speed: array.array[float], "
                    "cores: array.array[int], "
                    "memory: array.array[float], "
                    "overheads: array.array[int]) -> None"));
-  nb::class_<DiskColumns>(m, "DiskColumns", "One value for each disk in every column.")
+  nb::class_<DiskColumns>(m, "DiskColumns", "Columns with one value per disk.")
       .def("__init__", &make_disks, nb::kw_only(), "host"_a, "read_bandwidth"_a,
            "write_bandwidth"_a, "size"_a,
            nb::sig("def __init__(self, *, host: array.array[int], "
@@ -250,11 +250,11 @@ void register_platform(nb::module_& m) {
                    "request: float, window: int, header: float, size: float, "
                    "client_cache: float, server_cache: float, buffers: array.array[int], "
                    "flushes_on_close: bool) -> None"));
-  nb::class_<LinkColumns>(m, "LinkColumns", "One value for each link in every column.")
+  nb::class_<LinkColumns>(m, "LinkColumns", "Columns with one value per link.")
       .def("__init__", &make_links,
            nb::sig("def __init__(self, **kwargs: array.array[int] | array.array[float]) -> None"))
       .def_static("fields", &link_fields, nb::sig("def fields() -> tuple[str, ...]"),
-                  "The names of all columns.");
+                  "Returns the names of all columns.");
   nb::class_<PlatformData>(m, "PlatformData", "A compiled platform.")
       .def("__init__", &make_platform, nb::kw_only(), "hosts"_a, "disks"_a, "file_systems"_a,
            "links"_a, "zones"_a, "profiles"_a)

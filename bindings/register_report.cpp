@@ -287,73 +287,76 @@ JobProgress job_progress(const Simulation& s, std::int32_t index) {
 void register_rank_states(nb::module_& m) {
   nb::class_<Loss>(m, "Loss", "Why a message never arrives.")
       .def_prop_ro("cause", &cause_name, "What failed: link, host or rank.")
-      .def_ro("index", &Loss::index, "Of the link, host or rank.")
+      .def_ro("index", &Loss::index, "Index of the link, host or rank.")
       .def_ro("date", &Loss::date, "Seconds.");
   nb::class_<Death>(m, "Death", "A rank that was killed.")
       .def_ro("rank", &Death::rank)
       .def_ro("date", &Death::date, "Seconds.")
-      .def_ro("host", &Death::host, "The host that it died with; -1: it was to be killed.");
+      .def_ro("host", &Death::host, "The failed host, or -1 if the rank was killed on request.");
   nb::class_<MessageState>(m, "MessageState", "A message that a rank waits for.")
-      .def_ro("receives", &MessageState::receives, "The rank that waits is the receiver.")
+      .def_ro("receives", &MessageState::receives, "Whether the waiting rank is the receiver.")
       .def_ro("source", &MessageState::source)
       .def_ro("destination", &MessageState::destination)
       .def_ro("tag", &MessageState::tag)
       .def_ro("bytes", &MessageState::bytes)
-      .def_ro("flowing", &MessageState::flowing, "Its transfer has started.")
-      .def_ro("is_access", &MessageState::is_access, "It is a read or write of a file.")
-      .def_ro("status", &MessageState::status,
-              "What it waits for in its connection, where messages are in order.")
+      .def_ro("flowing", &MessageState::flowing, "Whether its transfer has started.")
+      .def_ro("is_access", &MessageState::is_access, "Whether it is a file access.")
+      .def_ro("status", &MessageState::status, "State in its connection, if messages are ordered.")
       .def_ro("loss", &MessageState::loss);
-  nb::class_<CollectiveState>(m, "CollectiveState", "A collective that some ranks are in.")
+  nb::class_<CollectiveState>(m, "CollectiveState", "A collective in progress.")
       .def_ro("comm", &CollectiveState::comm, "Index of the communicator.")
-      .def_ro("rank", &CollectiveState::rank, "Who entered first; in the simulation.")
+      .def_ro("rank", &CollectiveState::rank, "The first rank to enter; index in the simulation.")
       .def_ro("operation", &CollectiveState::operation)
       .def_ro("line", &CollectiveState::line);
-  nb::class_<RankState>(m, "RankState", "What a rank is doing.")
-      .def_ro("rank", &RankState::rank, "Its number in its job.")
+  nb::class_<RankState>(m, "RankState", "Current activity of a rank.")
+      .def_ro("rank", &RankState::rank, "Rank in its job.")
       .def_ro("job", &RankState::job)
       .def_ro("finished", &RankState::finished)
       .def_ro("dead", &RankState::dead)
       .def_ro("computing", &RankState::computing)
-      .def_ro("waiting", &RankState::waiting, "For something beside time and its host.")
+      .def_ro("waiting", &RankState::waiting,
+              "Whether it waits for something other than time or its host.")
       .def_ro("kind", &RankState::kind)
       .def_ro("peer", &RankState::peer)
       .def_ro("tag", &RankState::tag)
       .def_ro("mistaken_null", &RankState::mistaken_null,
-              "A receive whose source -333 was taken for MPI_ANY_SOURCE.")
+              "Whether it is a receive whose source -333 was read as MPI_ANY_SOURCE.")
       .def_ro("host", &RankState::host)
       .def_ro("line", &RankState::line)
       .def_ro("file", &RankState::file)
-      .def_ro("call", &RankState::call, "The word of a collective; empty: it is in none.")
-      .def_ro("communicator", &RankState::communicator, "Its index, of a collective.")
-      .def_ro("awaited", &RankState::awaited, "Requests that are still to be finished.")
-      .def_ro("message", &RankState::message, "The message that a blocking call waits for.")
+      .def_ro("call", &RankState::call, "Action name of the current collective; empty if none.")
+      .def_ro("communicator", &RankState::communicator, "Index of the collective's communicator.")
+      .def_ro("awaited", &RankState::awaited, "Number of requests not finished yet.")
+      .def_ro("message", &RankState::message, "Message awaited by a blocking call.")
       .def_ro("file_system", &RankState::file_system,
-              "The file system that a call waits for; -1: none.")
-      .def_ro("servers", &RankState::servers, "Hosts of its servers that have not replied.")
+              "File system awaited by the call; -1 if none.")
+      .def_ro("servers", &RankState::servers, "Hosts of the servers that have not replied yet.")
       .def_ro("window_call", &RankState::window_call,
-              "The word of a call on a window; empty: the rank is in none.")
-      .def_ro("window_wait", &RankState::window_wait, "What that waits for.")
+              "Action name of the current window call; empty if none.")
+      .def_ro("window_wait", &RankState::window_wait, "Description of the window call's wait.")
       .def_ro("file_call", &RankState::file_call,
-              "The word of a call on a file; empty: it is in none.");
-  nb::class_<FullDisk>(m, "FullDisk", "A write that its disk has no room for.")
+              "Action name of the current file call; empty if none.");
+  nb::class_<FullDisk>(m, "FullDisk", "A write that does not fit on its disk.")
       .def_ro("rank", &FullDisk::rank, "Index of the rank in the simulation.")
-      .def_ro("disk", &FullDisk::disk, "Its index; file systems are numbered after all disks.")
-      .def_ro("file", &FullDisk::file, "Its name, in quotes.")
-      .def_ro("capacity", &FullDisk::capacity, "Bytes of the disk.")
-      .def_ro("used", &FullDisk::used, "Bytes of the disk that files take.")
-      .def_ro("offset", &FullDisk::offset, "Of the write, in bytes.")
-      .def_ro("bytes", &FullDisk::bytes, "Of the write.")
-      .def_ro("wanted", &FullDisk::wanted, "Bytes of the write that take room.");
-  nb::class_<SimulationProgress>(m, "SimulationProgress", "How far a simulation is.")
+      .def_ro("disk", &FullDisk::disk,
+              "Index of the disk; file systems are numbered after all disks.")
+      .def_ro("file", &FullDisk::file, "File name in quotes.")
+      .def_ro("capacity", &FullDisk::capacity, "Size of the disk, bytes.")
+      .def_ro("used", &FullDisk::used, "Bytes of the disk used by files.")
+      .def_ro("offset", &FullDisk::offset, "Offset of the write, bytes.")
+      .def_ro("bytes", &FullDisk::bytes, "Size of the write.")
+      .def_ro("wanted", &FullDisk::wanted, "Additional bytes needed by the write.");
+  nb::class_<SimulationProgress>(m, "SimulationProgress", "Progress of a simulation.")
       .def_ro("time", &SimulationProgress::time, "Simulated seconds.")
       .def_ro("actions", &SimulationProgress::actions)
-      .def_ro("fraction", &SimulationProgress::fraction, "Part of the traces, 0 to 1.");
-  nb::class_<JobProgress>(m, "JobProgress", "How far the ranks of a job are.")
+      .def_ro("fraction", &SimulationProgress::fraction, "Completed fraction of the traces.");
+  nb::class_<JobProgress>(m, "JobProgress", "Progress of a job's ranks.")
       .def_ro("actions", &JobProgress::actions)
-      .def_ro("fraction", &JobProgress::fraction, "Part of the traces, 0 to 1.")
-      .def_ro("slowest", &JobProgress::slowest, "The rank furthest behind; -1: none.")
-      .def_ro("slowest_fraction", &JobProgress::slowest_fraction, "Part of its trace, 0 to 1.");
+      .def_ro("fraction", &JobProgress::fraction, "Completed fraction of the traces.")
+      .def_ro("slowest", &JobProgress::slowest,
+              "The rank furthest behind; -1 if all have finished.")
+      .def_ro("slowest_fraction", &JobProgress::slowest_fraction,
+              "Completed fraction of its trace.");
 }
 
 }  // namespace

@@ -128,30 +128,32 @@ std::vector<ServerWait> longest_waits(const Simulation& s, std::int32_t file_sys
 }
 
 void register_file_use(nb::module_& m, SimulationClass& simulation) {
-  nb::class_<AccessHabits>(m, "AccessHabits", "Reads, or writes, of files with one name.")
+  nb::class_<AccessHabits>(m, "AccessHabits",
+                           "Statistics of reads, or writes, of files with one name.")
       .def_ro("calls", &AccessHabits::calls)
       .def_ro("bytes", &AccessHabits::bytes)
       .def_ro("sequential", &AccessHabits::sequential,
-              "Calls that begin where the one before of the handle has ended, or behind.")
-      .def_ro("consecutive", &AccessHabits::consecutive, "Those that begin just there.")
-      .def_ro("aligned", &AccessHabits::aligned, "Calls at a multiple of the alignment.")
+              "Calls that begin at or after the end of the previous one of the handle.")
+      .def_ro("consecutive", &AccessHabits::consecutive, "Calls that begin exactly at that end.")
+      .def_ro("aligned", &AccessHabits::aligned, "Calls at multiples of the alignment.")
       .def_prop_ro(
           "sizes",
           [](const AccessHabits& habits) {
             return std::vector<std::int64_t>(habits.sizes.begin(), habits.sizes.end());
           },
-          "How many calls have sizes of each class.");
+          "Number of calls per size class.");
   nb::class_<FileUse>(m, "FileUse", "Files with one name on one file system.")
-      .def_ro("name", &FileUse::name, "As the trace has it; empty: all further files.")
+      .def_ro("name", &FileUse::name, "Name in the trace; empty for all remaining files.")
       .def_ro("file_system", &FileUse::file_system, "-1: they are on disks of hosts.")
       .def_ro("alignment", &FileUse::alignment, "Bytes.")
       .def_ro("opens", &FileUse::opens)
-      .def_ro("seconds", &FileUse::seconds, "That ranks waited for reads and writes.")
+      .def_ro("seconds", &FileUse::seconds, "Time that ranks waited for reads and writes.")
       .def_ro("reads", &FileUse::reads)
       .def_ro("writes", &FileUse::writes);
-  nb::class_<ServerWait>(m, "ServerWait", "How long a rank waited for a server.")
-      .def_ro("rank", &ServerWait::rank, "In the simulation.")
-      .def_ro("server", &ServerWait::server, "Of the file system; that of metadata is the last.")
+  nb::class_<ServerWait>(m, "ServerWait", "Time that a rank waited for a server.")
+      .def_ro("rank", &ServerWait::rank, "Index in the simulation.")
+      .def_ro("server", &ServerWait::server,
+              "Index in the file system; the metadata server is last.")
       .def_ro("calls", &ServerWait::calls)
       .def_ro("seconds", &ServerWait::seconds);
   m.def("file_size_bounds",
@@ -187,20 +189,20 @@ EventLog& event_log_of(Simulation& s) {
 }  // namespace
 
 void register_results(nb::module_& m, SimulationClass& simulation) {
-  nb::enum_<SteadyEnd>(m, "SteadyEnd", "What has become of the search for steady states.")
+  nb::enum_<SteadyEnd>(m, "SteadyEnd", "Outcome of the search for steady states.")
       .value("NONE", SteadyEnd::none)
       .value("NO_LOOPS", SteadyEnd::no_loops)
       .value("OBSTACLE", SteadyEnd::obstacle)
       .value("MISMATCH", SteadyEnd::mismatch);
-  nb::class_<Obstacle>(m, "Obstacle", "An operation that no period can be skipped with.")
+  nb::class_<Obstacle>(m, "Obstacle", "An operation that prevents skipping periods.")
       .def_ro("kind", &Obstacle::kind)
-      .def_ro("rank", &Obstacle::rank, "In the simulation.")
+      .def_ro("rank", &Obstacle::rank, "Index in the simulation.")
       .def_ro("line", &Obstacle::line);
-  nb::class_<SteadyReport>(m, "SteadyReport", "What was skipped in steady states.")
+  nb::class_<SteadyReport>(m, "SteadyReport", "Summary of the steady states skipped.")
       .def_ro("end", &SteadyReport::end)
-      .def_ro("skipped", &SteadyReport::skipped, "Iterations.")
-      .def_ro("all", &SteadyReport::all, "Iterations of the loops in which some were skipped.")
-      .def_ro("seconds", &SteadyReport::seconds, "That were not simulated.")
+      .def_ro("skipped", &SteadyReport::skipped, "Iterations skipped.")
+      .def_ro("all", &SteadyReport::all, "All iterations of the loops in which some were skipped.")
+      .def_ro("seconds", &SteadyReport::seconds, "Seconds not simulated.")
       .def_ro("obstacle", &SteadyReport::obstacle);
 
   simulation
@@ -227,8 +229,8 @@ void register_results(nb::module_& m, SimulationClass& simulation) {
             return log.take(spare == nullptr ? Records{} : std::move(*spare));
           },
           "last"_a, "spare"_a.none() = nb::none(),
-          "What has been recorded. The memory of `spare`, records that nobody needs, is used "
-          "again.")
+          "Returns the records so far. The memory of `spare`, records that are no longer needed, "
+          "is reused.")
       .def(
           "record_load",
           [](Simulation& s, std::size_t bins) {
@@ -239,19 +241,18 @@ void register_results(nb::module_& m, SimulationClass& simulation) {
           },
           "bins"_a)
       .def("load", &load_of, nb::sig("def load(self) -> tuple[float, list[int], memoryview]"),
-           "Seconds of a bin of time, the links that were used, and their bytes in each bin.")
+           "Returns the seconds per time bin, the links used, and their bytes in each bin.")
       .def("rank_results", &rank_results, "job"_a,
            nb::sig("def rank_results(self, job: int) -> dict[str, memoryview]"),
-           "Sums over the simulation by name, a value for each rank.")
-      .def(
-          "server_results", &server_results, "file_system"_a,
-          nb::sig("def server_results(self, file_system: int) -> dict[str, list]"),
-          "What servers were asked for by name, a value for each, that of metadata last; `seconds` "
-          "are from the arrival of each request to its reply.")
+           "Returns totals over the simulation by name, one value per rank.")
+      .def("server_results", &server_results, "file_system"_a,
+           nb::sig("def server_results(self, file_system: int) -> dict[str, list]"),
+           "Returns statistics of the servers by name, one value per server, the metadata server "
+           "last; `seconds`: total time from the arrival of each request to its reply.")
       .def("file_results", &file_results, "job"_a,
            nb::sig("def file_results(self, job: int) -> dict[str, list] | None"),
-           "What ranks did with files by name, a value for each rank; `seconds` are in reads and "
-           "writes.");
+           "Returns file statistics by name, one value per rank; `seconds`: time in reads and "
+           "writes. None if no rank accesses files.");
   register_file_use(m, simulation);
 }
 

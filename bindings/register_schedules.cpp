@@ -201,7 +201,7 @@ std::optional<std::vector<std::int32_t>> comm_order(const Simulation& s, std::in
 void register_schedules(nb::module_& m, SimulationClass& simulation) {
   nb::exception<ScheduleError>(m, "ScheduleError");
 
-  nb::enum_<StepCode>(m, "StepCode", nb::is_arithmetic(), "What a row of a schedule does.")
+  nb::enum_<StepCode>(m, "StepCode", nb::is_arithmetic(), "Operation of a row of a schedule.")
       .value("SEND", StepCode::send)
       .value("SSEND", StepCode::ssend)
       .value("ISEND", StepCode::isend)
@@ -219,53 +219,56 @@ void register_schedules(nb::module_& m, SimulationClass& simulation) {
       .value("FILE_OFFSET", StepCode::file_offset)
       .value("FILE_OWN", StepCode::file_own);
 
-  nb::enum_<Stage>(m, "Stage",
-                   "What a rank does while a communicator is made, or a file read or written.")
-      .value("NONE", Stage::none, "The schedule is that of a collective.")
-      .value("COLORS", Stage::colors, "Rank 0 gathers the colours and keys.")
-      .value("GROUPS", Stage::groups, "Rank 0 tells the others their new communicators.")
+  nb::enum_<Stage>(m, "Stage", "Step of a communicator creation, or of a collective read or write.")
+      .value("NONE", Stage::none, "Not such a step: the schedule of a collective.")
+      .value("COLORS", Stage::colors, "Rank 0 gathers the colors and keys.")
+      .value("GROUPS", Stage::groups, "Rank 0 scatters the new communicators.")
       .value("NUMBER", Stage::number, "The ranks of a new communicator agree on its number.")
-      .value("PARTS", Stage::parts, "The ranks tell each other what they want of a file.")
-      .value("TRANSFER", Stage::transfer, "They read or write it.");
+      .value("PARTS", Stage::parts, "The ranks exchange the file ranges they access.")
+      .value("TRANSFER", Stage::transfer, "The ranks read or write the file.");
 
   nb::class_<CollectiveTransfer>(m, "CollectiveTransfer",
-                                 "What the ranks of a communicator want of a file.")
+                                 "A collective read or write: the range of each rank.")
       .def_ro("writes", &CollectiveTransfer::writes)
       .def_ro("disk", &CollectiveTransfer::disk,
-              "That holds the file; file systems are numbered after all disks.")
-      .def_ro("offsets", &CollectiveTransfer::offsets, "Of each rank, in bytes.")
-      .def_ro("bytes", &CollectiveTransfer::bytes, "Of each rank.")
-      .def_ro("pieces", &CollectiveTransfer::pieces,
-              "Of each rank offsets and bytes, if a view leaves holes in one's part; else empty.");
+              "Disk of the file; file systems are numbered after all disks.")
+      .def_ro("offsets", &CollectiveTransfer::offsets, "Offset of each rank, bytes.")
+      .def_ro("bytes", &CollectiveTransfer::bytes, "Size of each rank's range.")
+      .def_ro(
+          "pieces", &CollectiveTransfer::pieces,
+          "Offsets and sizes per rank, if a view leaves holes in some rank's range; else empty.");
 
-  nb::class_<NeededSchedule>(m, "NeededSchedule", "A schedule that a rank needs to go on.")
+  nb::class_<NeededSchedule>(m, "NeededSchedule",
+                             "A schedule that a rank needs in order to continue.")
       .def_ro("rank", &NeededSchedule::rank, "Index of the rank in the simulation.")
       .def_ro("comm", &NeededSchedule::comm, "Index of the communicator.")
       .def_ro("number", &NeededSchedule::number, "The rank's number in the communicator.")
-      .def_ro("operation", &NeededSchedule::operation, "First word of the line.")
+      .def_ro("operation", &NeededSchedule::operation, "Action name.")
       .def_prop_ro(
           "call", [](const NeededSchedule& s) { return s.call ? &*s.call : nullptr; },
           nb::rv_policy::reference_internal,
           nb::for_getter(nb::sig("def call(self, /) -> CollectiveCall | None")),
-          "The decoded call of a collective; None in the stages of a communicator's making.")
+          "The decoded call of a collective; None in the stages of a communicator creation.")
       .def_ro("stage", &NeededSchedule::stage)
-      .def_ro("joins", &NeededSchedule::joins, "Whether the rank will be in a new communicator.")
+      .def_ro("joins", &NeededSchedule::joins,
+              "Whether the rank will be a member of a new communicator.")
       .def_ro("groups", &NeededSchedule::groups,
-              "The ranks of each new communicator, for rank 0 in the stage GROUPS.")
+              "Ranks of each new communicator, for rank 0 in the stage GROUPS.")
       .def_ro("transfer", &NeededSchedule::transfer,
-              "The number of the collective read or write, in the stage TRANSFER; otherwise -1.");
+              "Number of the collective read or write in the stage TRANSFER; otherwise -1.");
 
   simulation
       .def("needed_schedule", &needed_schedule,
-           "What `Stop.NEED_SCHEDULE` asks for; raises tisim.InputError when the call does not "
-           "fit its communicator.")
+           "Returns the schedule requested by `Stop.NEED_SCHEDULE`. Raises tisim.InputError if the "
+           "call does not fit its communicator.")
       .def("provide_schedule", &provide_schedule, "kinds"_a.none(), "peers"_a.none(),
            "sizes"_a.none(), "tags"_a.none(), "slots"_a.none(), "last"_a,
            nb::sig("def provide_schedule(self, kinds: Sequence[int], peers: Sequence[int], "
                    "sizes: Sequence[float], tags: Sequence[int], slots: Sequence[int], "
                    "last: bool) -> None"),
-           "The columns of the schedule that was asked for; raises ScheduleError of a message and "
-           "the row that is wrong (-1: all). `last`: equal calls from now on need other schedules.")
+           "Answers `Stop.NEED_SCHEDULE` with the columns of the schedule. Raises ScheduleError "
+           "with a message and the wrong row (-1: all). `last`: later equal calls need other "
+           "schedules.")
       .def(
           "asked_transfer",
           [](const Simulation& s) {
@@ -274,13 +277,14 @@ void register_schedules(nb::module_& m, SimulationClass& simulation) {
             }
             return s.asked_transfer();
           },
-          "What the ranks want, in the stage TRANSFER.")
-      .def("take_released", &Simulation::take_released, "Communicators that nobody is in any more.")
+          "Returns the ranges of the ranks, in the stage TRANSFER.")
+      .def("take_released", &Simulation::take_released,
+           "Returns the communicators freed by all members; their indices may be reused.")
       .def("comm_hosts", &comm_hosts, "comm"_a,
            nb::sig("def comm_hosts(self, comm: int) -> range | list[int]"),
-           "The host of each rank of a communicator.")
+           "Returns the host of each rank of a communicator.")
       .def("comm_order", &comm_order, "comm"_a,
-           "The world's number of each rank of a communicator; None: in ascending order.")
+           "Returns the world rank of each rank of a communicator; None if in ascending order.")
       .def("kept_schedules", [](const Simulation& s) { return s.schedules().kept(); });
 }
 

@@ -60,7 +60,7 @@ Stop run(Simulation& s, double until, double wall_clock_limit, bool including) {
 }  // namespace
 
 void register_simulation(nb::module_& m) {
-  nb::enum_<Stop>(m, "Stop", "Why a run stopped.")
+  nb::enum_<Stop>(m, "Stop", "Reason why a run stopped.")
       .value("DONE", Stop::done)
       .value("TIME", Stop::time)
       .value("PAUSE", Stop::pause)
@@ -75,13 +75,13 @@ void register_simulation(nb::module_& m) {
       .value("DISK_FULL", Stop::disk_full)
       .value("DEADLOCK", Stop::deadlock);
 
-  nb::enum_<CompletionType>(m, "CompletionType", "What is over.")
+  nb::enum_<CompletionType>(m, "CompletionType", "Kind of completion.")
       .value("ACTIVITY", CompletionType::activity)
       .value("FAILED_ACTIVITY", CompletionType::failed_activity)
       .value("RANK", CompletionType::rank)
       .value("JOB", CompletionType::job);
 
-  nb::class_<Completion>(m, "Completion", "The end of an activity, of a rank's call or of a job.")
+  nb::class_<Completion>(m, "Completion", "End of an activity, of a rank's call or of a job.")
       .def_ro("type", &Completion::type)
       .def_ro("index", &Completion::index);
 
@@ -123,7 +123,7 @@ void register_simulation(nb::module_& m) {
             const Rank& driven = checked_rank(s, rank);
             return driven.optional ? driven.optional->taken : -1;
           },
-          "rank"_a, "The request that the rank's last `waitany` has completed.")
+          "rank"_a, "Returns the request completed by the rank's last `waitany`.")
       .def(
           "world_size",
           [](const Simulation& s, std::int32_t rank) {

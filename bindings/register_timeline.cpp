@@ -118,11 +118,11 @@ void register_writer(nb::module_& m, const char* name) {
 }
 
 void register_writers(nb::module_& m) {
-  nb::class_<Listener>(m, "Listener", "Is told what happened.");
-  nb::class_<Writer, Listener>(m, "Writer", "Makes bytes of what happened.")
+  nb::class_<Listener>(m, "Listener", "Receives the events of a simulation.");
+  nb::class_<Writer, Listener>(m, "Writer", "Writes events as bytes.")
       .def(
           "take", [](Writer& w, bool last) { return taken(w, w.written(last)); },
-          nb::arg("last") = false, "What has been written since the last call.");
+          nb::arg("last") = false, "Returns the bytes written since the last call.");
   register_writer<ActionsCsv>(m, "ActionsCsv");
   register_writer<TimedCsv>(m, "TimedCsv");
   register_writer<MessagesCsv>(m, "MessagesCsv");
@@ -131,8 +131,9 @@ void register_writers(nb::module_& m) {
 }
 
 void register_states(nb::module_& m) {
-  nb::class_<StateSink>(m, "StateSink", "Is told the states of all ranks.");
-  nb::class_<States, Listener>(m, "States", "Names the states of ranks, and who is waited for.")
+  nb::class_<StateSink>(m, "StateSink", "Receives the states of all ranks.");
+  nb::class_<States, Listener>(m, "States",
+                               "Determines the states of ranks and the ranks that they wait for.")
       .def(nb::init<>())
       .def("add", &States::add, "sink"_a);
   nb::class_<StateRows, StateSink>(m, "StateRows", "Rows of states as bytes.")
@@ -174,7 +175,7 @@ std::vector<std::tuple<std::int64_t, std::int64_t, std::string>> paraver_call_li
 void register_formats(nb::module_& m) {
   nb::class_<PerfettoWriter, Writer>(m, "PerfettoWriter", "Writes Perfetto's protobuf.")
       .def(nb::init<std::string_view, const std::vector<std::string>&>(), "title"_a, "ranks"_a)
-      .def("sink", &sink_of<PerfettoWriter>, "What takes the states.")
+      .def("sink", &sink_of<PerfettoWriter>, "Returns the sink for states.")
       .def(
           "slice",
           [](PerfettoWriter& w, std::size_t track, std::string_view name, std::int64_t line,
@@ -182,29 +183,29 @@ void register_formats(nb::module_& m) {
             check_index(static_cast<std::int64_t>(track), w.ranks(), "track");
             w.slice(static_cast<std::int32_t>(track), name, line, begin, end);
           },
-          "track"_a, "name"_a, "line"_a, "begin"_a, "end"_a,
-          "What a track was busy with for some time.")
+          "track"_a, "name"_a, "line"_a, "begin"_a, "end"_a, "Adds a slice to a track.")
       .def(
           "counter",
           [](PerfettoWriter& w, std::string_view name, std::string_view unit,
              const Array<double>& times, const Array<double>& values) {
             w.counter(name, unit, {times.data(), times.size()}, {values.data(), values.size()});
           },
-          "name"_a, "unit"_a, "times"_a, "values"_a, "A track of numbers over time.");
+          "name"_a, "unit"_a, "times"_a, "values"_a, "Adds a counter track.");
   nb::class_<TimeWindow, Listener>(m, "TimeWindow",
-                                   "Passes on what reaches into a part of the time.")
+                                   "Passes on the events that overlap a time window.")
       .def(
           "__init__",
           [](TimeWindow* at, const std::shared_ptr<PerfettoWriter>& writer, double begin,
              double end) { new (at) TimeWindow(writer, writer, begin, end); },
           "writer"_a, "begin"_a, "end"_a)
-      .def("sink", &sink_of<TimeWindow>, "What takes the states.");
+      .def("sink", &sink_of<TimeWindow>, "Returns the sink for states.");
   m.def("thin_perfetto", &thin_perfetto, "source"_a, "target"_a, "shortest"_a,
         nb::call_guard<nb::gil_scoped_release>(),
-        "Copies a timeline without its slices of fewer nanoseconds than `shortest`.");
+        "Copies a timeline without the slices shorter than `shortest` nanoseconds.");
   m.def("shortest_perfetto_slice", &shortest_perfetto_slice, "path"_a, "size"_a,
         nb::call_guard<nb::gil_scoped_release>(),
-        "The nanoseconds that leave slices of at most `size` bytes.");
+        "Returns the minimum duration in nanoseconds for which the remaining slices take at most "
+        "`size` bytes.");
   nb::class_<PajeWriter, Writer>(m, "PajeWriter", "Writes Paje's format as SimGrid does.")
       .def(nb::init<std::int32_t>(), "ranks"_a);
   nb::class_<ParaverWriter, Writer>(m, "ParaverWriter", "Writes the records of Paraver.")
@@ -214,7 +215,7 @@ void register_formats(nb::module_& m) {
             new (w) ParaverWriter({cpus.data(), cpus.size()}, window);
           },
           "cpus"_a, "window"_a)
-      .def("sink", &sink_of<ParaverWriter>, "What takes the states.")
+      .def("sink", &sink_of<ParaverWriter>, "Returns the sink for states.")
       .def(
           "take_late",
           [](ParaverWriter& w) {
@@ -223,8 +224,8 @@ void register_formats(nb::module_& m) {
             w.clear_late();
             return bytes;
           },
-          "Records that belong before some that have been written.");
-  m.def("paraver_calls", &paraver_call_list, "(type, value, name) of MPI calls.");
+          "Returns the records that belong before some already written.");
+  m.def("paraver_calls", &paraver_call_list, "Returns (type, value, name) of the MPI calls.");
   m.attr("PARAVER_WAIT_STATE") = kParaverWaitState;
   m.attr("PARAVER_CAUSE") = kParaverCause;
 }
@@ -236,7 +237,8 @@ void register_timeline(nb::module_& m) {
   m.def("message_type", &message_type);
   m.def("state_type", &state_type);
   m.def("part_type", &part_type);
-  m.def("kind_names", &kind_names, "By the number of a kind; empty: there is none.");
+  m.def("kind_names", &kind_names,
+        "Returns the names of kinds by number; empty for unused numbers.");
   m.def("state_names", [] {
     std::vector<std::string> names;
     for (const char* name : state_names()) names.emplace_back(name);
@@ -249,22 +251,22 @@ void register_timeline(nb::module_& m) {
           throw std::out_of_range("the operation is not a collective");
         return state_names()[static_cast<std::size_t>(wait_state_of(collective))];
       },
-      "collective"_a, "That of a rank which needs data of ranks that are late.");
+      "collective"_a, "Returns the state of a rank that needs data of late ranks.");
 
-  nb::class_<Records>(m, "Records", "What a simulation has recorded.")
+  nb::class_<Records>(m, "Records", "Records of a simulation.")
       .def("__len__", [](const Records& records) { return records.order.size(); });
   register_writers(m);
   register_states(m);
   register_formats(m);
   register_spans(m);
   register_run_file(m);
-  nb::class_<Playback>(m, "Playback", "Plays records to listeners.")
+  nb::class_<Playback>(m, "Playback", "Passes records to listeners.")
       .def(nb::init<>())
       .def("add", &Playback::add, "listener"_a)
       .def("play", &play, "records"_a,
-           "Raises tisim.InputError when an event is of a rank that a listener was not made for.");
+           "Raises tisim.InputError if an event belongs to a rank unknown to a listener.");
 
-  nb::class_<WaitCauses>(m, "WaitCauses", "What decided when: paths, and what waits are due to.")
+  nb::class_<WaitCauses>(m, "WaitCauses", "Critical paths and the causes of waits.")
       .def(
           "__init__",
           [](WaitCauses* at, const Array<std::uint8_t>& states, std::size_t ranks) {
@@ -279,7 +281,8 @@ void register_timeline(nb::module_& m) {
           [](const WaitCauses& causes, std::int32_t rank, double time) {
             return array_of(causes.paths().path(rank, time), part_type());
           },
-          "rank"_a, "time"_a, "The parts of the path to a time of a rank, the latest first.")
+          "rank"_a, "time"_a,
+          "Returns the parts of the critical path to a time of a rank, latest first.")
       .def(
           "of",
           [](const WaitCauses& causes, std::uint32_t row) {
@@ -291,14 +294,17 @@ void register_timeline(nb::module_& m) {
             return shares;
           },
           "row"_a,
-          "Rows, their states and what they explain of a wait, the latest first; -1: before them.")
+          "Returns the rows that explain a wait, their states and seconds, latest first; row -1: "
+          "before the first row.")
       .def(
           "late_path",
           [](const WaitCauses& causes, std::uint32_t row) {
             if (row >= causes.paths().size()) throw nb::index_error("there is no such state");
             return causes.late_path(row);
           },
-          "row"_a, "The states on the path to the end of a wait since it left that of the rank.")
+          "row"_a,
+          "Returns the states on the path to the end of a wait since it diverged from the waiting "
+          "rank's.")
       .def(
           "sums",
           [](const WaitCauses& causes) {
@@ -318,9 +324,9 @@ void register_timeline(nb::module_& m) {
             return std::tuple(array_of(sums.by_row, row), array_of(sums.by_rank, row),
                               array_of(sums.explained, explained.make(sizeof(ExplainedWait))));
           },
-          "By row, and by rank and state: the seconds that others wait because of it, and how many "
-          "ranks do. The last array has each pair of a row and a wait that it explains, ordered by "
-          "the rank that waits.");
+          "Returns, by row and by rank and state, the seconds that other ranks wait because of it "
+          "and the number of those ranks. The last array lists each row with each wait that it "
+          "explains, ordered by the waiting rank.");
 }
 
 }  // namespace tisim

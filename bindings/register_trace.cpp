@@ -138,12 +138,12 @@ class AttributeReader {
 }  // namespace
 
 void register_trace(nb::module_& m) {
-  nb::enum_<Dialect>(m, "Dialect", "How the lines of a trace are written.")
+  nb::enum_<Dialect>(m, "Dialect", "Dialect of the lines of a trace.")
       .value("AUTOMATIC", Dialect::automatic)
       .value("MODERN", Dialect::modern)
       .value("LEGACY", Dialect::legacy);
 
-  nb::class_<CallTable>(m, "CallTable", "The calls of one simulation, each different one once.")
+  nb::class_<CallTable>(m, "CallTable", "Distinct calls of one simulation.")
       .def(nb::init<>())
       .def("__len__", &CallTable::size)
       .def(
@@ -165,7 +165,8 @@ void register_trace(nb::module_& m) {
             while (const std::size_t count = reader.read(ops.data(), ops.size())) all += count;
             return all;
           },
-          "batch"_a, "Reads what is left in such batches; how many operations that are.")
+          "batch"_a,
+          "Reads the remaining operations in batches of this size and returns their number.")
       .def_prop_ro("bytes_read", &RankReader::bytes_read)
       .def_prop_ro("file", [](const RankReader& reader) { return decoded(reader.file()); })
       .def_prop_ro("uses_mistaken_null", &RankReader::uses_mistaken_null)

@@ -58,20 +58,21 @@ std::string upper_case(std::string_view name) {
 }
 
 void register_kinds(nb::module_& m) {
-  nb::enum_<Kind> kinds(m, "Kind", nb::is_arithmetic(), "What an operation does.");
+  nb::enum_<Kind> kinds(m, "Kind", nb::is_arithmetic(), "Kind of an operation.");
 #define TISIM_VALUE(kind, ...) kinds.value(upper_case(#kind).c_str(), Kind::kind);
   TISIM_KINDS(TISIM_VALUE)
 #undef TISIM_VALUE
 
-  nb::enum_<Role> roles(m, "Role", nb::is_arithmetic(), "What operations of some kinds do.");
+  nb::enum_<Role> roles(m, "Role", nb::is_arithmetic(),
+                        "Role shared by several kinds of operations.");
 #define TISIM_VALUE(role) roles.value(upper_case(#role).c_str(), Role::role);
   TISIM_ROLES(TISIM_VALUE)
 #undef TISIM_VALUE
-  nb::enum_<SendMode> modes(m, "SendMode", nb::is_arithmetic(), "When a send is complete.");
+  nb::enum_<SendMode> modes(m, "SendMode", nb::is_arithmetic(), "Completion mode of a send.");
 #define TISIM_VALUE(mode) modes.value(upper_case(#mode).c_str(), SendMode::mode);
   TISIM_SEND_MODES(TISIM_VALUE)
 #undef TISIM_VALUE
-  nb::class_<KindTraits>(m, "KindTraits", "What the table of operations says of a kind.")
+  nb::class_<KindTraits>(m, "KindTraits", "Entry of a kind in the table of operations.")
       .def_ro("role", &KindTraits::role)
       .def_ro("mode", &KindTraits::mode)
       .def_ro("receives", &KindTraits::receives)
@@ -126,7 +127,7 @@ void register_vocabulary(nb::module_& m) {
     return actions;
   });
 
-  nb::class_<Call>(m, "Call", "The arguments of a collective, communicator or custom action.")
+  nb::class_<Call>(m, "Call", "Arguments of a collective, communicator or custom action.")
       .def_ro("operation", &Call::operation)
       .def_ro("comm", &Call::comm)
       .def_ro("double_default", &Call::double_default)

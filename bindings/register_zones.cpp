@@ -103,21 +103,21 @@ std::optional<std::pair<Numbers, double>> route(const ZoneTree& tree, std::int32
 }  // namespace
 
 void register_zones(nb::module_& m) {
-  nb::class_<ClusterLinks>(m, "ClusterLinks", "Where the links of a cluster are.")
+  nb::class_<ClusterLinks>(m, "ClusterLinks", "Link numbering of a cluster.")
       .def(
           "__init__",
           [](ClusterLinks* self, std::int32_t first, bool loopback, bool limiter, bool is_split) {
             new (self) ClusterLinks{first, loopback, limiter, is_split};
           },
           "first"_a, nb::kw_only(), "loopback"_a, "limiter"_a, "is_split"_a);
-  nb::class_<DeclaredRoutes>(m, "DeclaredRoutes", "Routes that are declared one by one.")
+  nb::class_<DeclaredRoutes>(m, "DeclaredRoutes", "Routes declared one by one.")
       .def("__init__", &make_routes, "offset"_a, "links"_a, "begin"_a, "end"_a,
            nb::sig("def __init__(self, offset: array.array[int], links: array.array[int], "
                    "begin: collections.abc.Sequence[tuple[int, int]], "
                    "end: collections.abc.Sequence[tuple[int, int]]) -> None"));
 
-  nb::class_<Zone>(m, "Zone", "A part of a platform with a routing of its own.");
-  nb::class_<UnroutedZone, Zone>(m, "UnroutedZone", "A zone whose routes only Python knows.")
+  nb::class_<Zone>(m, "Zone", "A part of a platform with its own routing.");
+  nb::class_<UnroutedZone, Zone>(m, "UnroutedZone", "A zone whose routes are computed in Python.")
       .def(
           "__init__",
           [](UnroutedZone* self, const Place& place, std::int32_t size) {
@@ -172,9 +172,9 @@ void register_zones(nb::module_& m) {
           },
           "place"_a, "links"_a, "coordinates"_a, "gateways"_a);
   register_table<FullZone>(m, "FullZone", "A declared route for each pair.");
-  register_table<FloydZone>(m, "FloydZone", "Shortest paths of declared routes, of all pairs.");
+  register_table<FloydZone>(m, "FloydZone", "Shortest paths over declared routes, for all pairs.");
   register_table<DijkstraZone>(m, "DijkstraZone",
-                               "Shortest paths of declared routes, of a source.");
+                               "Shortest paths over declared routes, per source.");
 
   nb::class_<Bypasses>(m, "Bypasses", "Routes that replace those of a zone's routing.")
       .def(
@@ -184,12 +184,14 @@ void register_zones(nb::module_& m) {
             new (self) Bypasses{zone, points(sources), points(destinations), routes};
           },
           "zone"_a, "sources"_a, "destinations"_a, "routes"_a);
-  nb::class_<ZoneTree>(m, "ZoneTree", "The zones of a platform, and where its hosts are in them.")
+  nb::class_<ZoneTree>(m, "ZoneTree",
+                       "The zones of a platform and the positions of its hosts in them.")
       .def("__init__", &make_tree, "zones"_a, "hosts"_a, "runs"_a, "bypasses"_a)
       .def("route", &route, "source"_a, "destination"_a, "link_latency"_a,
            nb::sig("def route(self, source: int, destination: int, "
                    "link_latency: array.array[float]) -> tuple[list[int], float] | None"),
-           "Links from one host to another and the latency in seconds; None if there is no route.");
+           "Returns the links from one host to another and the latency in seconds, or None if "
+           "there is no route.");
 }
 
 }  // namespace tisim

@@ -52,10 +52,10 @@ void register_table(nb::module_& m, const char* name, const char* about) {
             const nb::gil_scoped_release released;
             table.table.add_rows(view);
           },
-          "rows"_a, "Rows of the core's type, those of a rank in the order of their ends.")
+          "rows"_a, "Adds rows of the core's type, those of each rank in the order of their ends.")
       .def(
           "take", [](Table& table, bool last) { return written_of(table.table, last); }, "last"_a,
-          "Bytes of the file since the last time; last: no row follows.")
+          "Returns the bytes of the file since the last call. `last`: no row follows.")
       .def("__len__", [](const Table& table) { return table.table.rows(); });
 }
 
@@ -98,23 +98,24 @@ void register_run_file(nb::module_& m) {
   nb::class_<SpanFile, StateSink>(m, "SpanFile", "Writes the states of a run file by rank.")
       .def(nb::init<std::size_t, std::size_t>(), "ranks"_a, "full"_a)
       .def("add", &add_states_to_spans, "rows"_a,
-           "Rows of `state_type`, in the order of their ends.")
+           "Adds rows of `state_type`, in the order of their ends.")
       .def(
           "take", [](SpanFile& spans, bool last) { return written_of(spans, last); }, "last"_a,
-          "Bytes of the file since the last time; last: no state follows.")
-      .def("batches", &span_batches, "Of each batch, when it begins and ends, and its states.")
-      .def("keys", &SpanFile::keys, "The states and kinds that have occurred, ascending.");
-  nb::class_<LevelFile>(m, "LevelFile", "Writes sums of states over lanes and parts of the time.")
+          "Returns the bytes of the file since the last call. `last`: no state follows.")
+      .def("batches", &span_batches, "Returns the begin, end and states of each batch.")
+      .def("keys", &SpanFile::keys,
+           "Returns the states and kinds that have occurred, in ascending order.");
+  nb::class_<LevelFile>(m, "LevelFile", "Writes sums of states over lanes and time bins.")
       .def(nb::init<>())
       .def("sum", &sum_level, "spans"_a, "file"_a, "group"_a, "parts"_a, "first"_a, "count"_a,
-           "end"_a, "Sum the states of a complete file for some parts of a level.")
+           "end"_a, "Sums the states of a complete file for some bins of a level.")
       .def("halve", &LevelFile::halve, nb::call_guard<nb::gil_scoped_release>(),
-           "Make the parts of the sums twice as long.")
+           "Makes the bins of the sums twice as long.")
       .def("write", &LevelFile::write, nb::call_guard<nb::gil_scoped_release>(),
-           "Write the sums; the number of their batch.")
+           "Writes the sums and returns the number of their batch.")
       .def(
           "take", [](LevelFile& levels, bool last) { return written_of(levels, last); }, "last"_a,
-          "Bytes of the file since the last time; last: nothing follows.");
+          "Returns the bytes of the file since the last call. `last`: nothing follows.");
 }
 
 }  // namespace tisim

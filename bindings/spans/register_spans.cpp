@@ -115,20 +115,20 @@ nb::tuple span_cells(const SpanSums& sums) {
 }  // namespace
 
 void register_spans(nb::module_& m) {
-  nb::class_<SpanSums>(m, "SpanSums", "Sums over lanes and parts of the time.")
+  nb::class_<SpanSums>(m, "SpanSums", "Sums over lanes and time bins.")
       .def("__init__", &make_span_sums, "begin"_a, "end"_a, "lanes"_a, "parts"_a, "keys"_a)
       .def("add", &add_spans, "start"_a, "end"_a, "lane"_a, "key"_a, "seconds"_a, "longest"_a,
-           "count"_a, "Spread spans over the grid.")
+           "count"_a, "Spreads spans over the grid.")
       .def("add_states", &add_states, "begins"_a, "offsets"_a, "ends"_a, "keys"_a, "ranks"_a,
-           "lanes"_a, "classes"_a, "Spread states of some ranks over the grid.")
+           "lanes"_a, "classes"_a, "Spreads states of some ranks over the grid.")
       .def("add_cells", &add_cells, "offsets"_a, "part"_a, "keys"_a, "seconds"_a, "longest"_a,
            "count"_a, "parts"_a, "end"_a, "lanes_of_level"_a, "lanes"_a, "classes"_a, "scale"_a,
-           "Spread cells of some lanes of a level over the grid.")
+           "Spreads cells of some lanes of a level over the grid.")
       .def("cells", &span_cells,
            nb::sig("def cells(self) -> tuple[NDArray[numpy.uint32], NDArray[numpy.uint32], "
                    "NDArray[numpy.uint32], NDArray[numpy.float32], NDArray[numpy.float32], "
                    "NDArray[numpy.uint32]]"),
-           "Part, lane, key, seconds, longest and count of the cells that are not empty.");
+           "Returns bin, lane, key, seconds, longest and count of the non-empty cells.");
 }
 
 }  // namespace tisim
