@@ -398,8 +398,9 @@ std::vector<std::pair<std::int32_t, std::int32_t>> GraphRun::current_nodes() con
 }
 
 void GraphRun::verify() const {
-  ensure(heap_.is_consistent([](std::uint32_t) { return true; }), "events of graphs are in order");
-  ensure(heap_.empty() || heap_.top_date() >= now_, "nothing of a graph is dated before now");
+  ensure(heap_.is_consistent([](std::uint32_t) { return true; }),
+         "the events of graphs are a heap");
+  ensure(heap_.empty() || heap_.top_date() >= now_, "no event of a graph is in the past");
   if (flows_.is_solved()) flows_.verify(now_);
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     const Lane& lane = lanes_[i];
@@ -414,7 +415,7 @@ void GraphRun::verify() const {
     }
     ensure(busy == lane.busy && arrivals == lane.arrivals && meetings == lane.meetings &&
                computing == lane.computing.size(),
-           "a lane counts what its streams do");
+           "a lane counts its busy, arriving, meeting and computing streams");
   }
 }
 

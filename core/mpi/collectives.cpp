@@ -179,11 +179,12 @@ void Collectives::verify() const {
   schedules_.verify();
   for (const Rank& rank : runtime_.ranks.all()) {
     if (rank.schedule < 0) continue;
-    ensure(schedules_.is_running(rank.schedule), "a schedule that a rank is in is kept");
-    ensure(rank.step <= schedules_.size(rank.schedule), "a rank is inside its schedule");
+    ensure(schedules_.is_running(rank.schedule), "the schedule of a rank is in use");
+    ensure(rank.step <= schedules_.size(rank.schedule),
+           "the step of a rank is within its schedule");
     ensure(rank.slots.size() == static_cast<std::size_t>(schedules_.slots(rank.schedule)) ||
                (rank.slots.empty() && rank.step == schedules_.size(rank.schedule)),
-           "a rank has the slots of its schedule");
+           "a rank has as many slots as its schedule");
   }
 }
 

@@ -86,13 +86,13 @@ void CommunicatorTable::verify() const {
   }
   std::sort(contexts.begin(), contexts.end());
   ensure(std::adjacent_find(contexts.begin(), contexts.end()) == contexts.end(),
-         "communicators have contexts of their own");
+         "each communicator has its own context");
   for (const Rank& rank : runtime_.ranks.all()) {
     for (const Membership& membership : rank.comms()) {
       const auto comm = static_cast<std::size_t>(membership.comm);
       ensure(comm < communicators_.size() && !unused[comm], "ranks are in communicators in use");
       ensure(communicators_[comm].member(membership.number) == rank.first + rank.number,
-             "a communicator has its ranks under the numbers that they know");
+             "ranks have their numbers in their communicators");
     }
   }
 }
@@ -103,30 +103,30 @@ void CommunicatorTable::verify(const Communicator& communicator) const {
              communicator.context < 2 * contexts_,
          "contexts of communicators are even");
   ensure(communicator.members.empty() || communicator.members.size() == size,
-         "a communicator has as many members as its size says");
+         "the number of listed members of a communicator is its size");
   for (std::int32_t i = 0; i < communicator.size; ++i) {
     ensure(static_cast<std::size_t>(communicator.member(i)) < runtime_.ranks.size(),
            "members of a communicator are ranks");
   }
   ensure(communicator.freed >= 0 && communicator.freed < std::max(communicator.size, 1),
-         "a communicator that all have freed is gone");
+         "a communicator freed by all members is released");
   ensure(communicator.entered.empty() || communicator.entered.size() == size,
          "a communicator counts the collectives of each member");
   ensure(communicator.synchronising.size() < std::max<std::size_t>(size, 1),
-         "when all ranks of a communicator have come they go on");
+         "not all ranks of a communicator wait for a synchronisation");
   for (std::size_t i = 0; i < communicator.open.size(); ++i) {
     const std::uint64_t sequence = communicator.first_open + i;
     const auto entered = std::count_if(communicator.entered.begin(), communicator.entered.end(),
                                        [&](std::uint64_t count) { return count > sequence; });
     // A rank that calls a mismatching collective is counted, but has not entered.
-    ensure(communicator.open[i].entered <= entered, "ranks enter collectives one after the other");
-    ensure(communicator.open[i].entered < communicator.size,
-           "a collective that all have entered is not open");
+    ensure(communicator.open[i].entered <= entered,
+           "ranks enter the collectives of a communicator in order");
+    ensure(communicator.open[i].entered < communicator.size, "an open collective lacks a rank");
   }
   for (const auto& [sequence, formation] : communicator.formations) {
-    ensure(formation.members.size() == size, "in a comm_split everybody says a color and a key");
+    ensure(formation.members.size() == size, "a comm_split has a color and a key for each member");
     ensure(formation.left > 0 && formation.left <= communicator.size,
-           "a formation that all have left is gone");
+           "a formation left by all ranks is released");
   }
 }
 

@@ -242,13 +242,16 @@ void Handshake::verify() const {
   for (std::size_t rank = 0; rank < unread_.size(); ++rank) {
     for (const Unread& unread : unread_[rank]) {
       const Message& message = matcher_.message(unread.message);
-      ensure(!message.arrived && message.holders > 0, "what is not read is of a message under way");
-      ensure(reader(unread) == static_cast<std::int32_t>(rank), "a rank reads what is sent to it");
+      ensure(!message.arrived && message.holders > 0,
+             "unread packets belong to messages in flight");
+      ensure(reader(unread) == static_cast<std::int32_t>(rank),
+             "unread packets are listed at their reader");
       ensure(!message.request_read || unread.type != PacketType::request, "a request is read once");
     }
   }
   for (const auto& [message, bytes] : unsent_) {
-    ensure(bytes > 0 && !matcher_.message(message).arrived, "a message arrives as a whole");
+    ensure(bytes > 0 && !matcher_.message(message).arrived,
+           "a message with unsent bytes has not arrived");
   }
 }
 

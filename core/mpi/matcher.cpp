@@ -249,7 +249,7 @@ void Matcher::verify() const {
   for (const Channel& channel : channels_) {
     busy += channel.head >= 0 ? 1 : 0;
     for (std::int32_t at = channel.head; at >= 0; at = messages_[at].next) {
-      ensure(in_use(at), "messages that wait are in use");
+      ensure(in_use(at), "waiting messages are in use");
       const Message& message = messages_[at];
       ensure(++in_channels <= messages_.in_use(), "the list of a channel has an end");
       ensure(message.source == channel.source && message.destination == channel.destination &&
@@ -257,36 +257,36 @@ void Matcher::verify() const {
              "a message waits in the channel of its key");
       ensure(
           message.state == messages_[channel.head].state && message.state != MessageState::matched,
-          "a channel holds sends or receives that wait, never both");
+          "a channel contains waiting sends or waiting receives, never both");
       ensure(message.next >= 0 || at == channel.tail, "the last message of a channel is its tail");
       ensure(message.next < 0 || message.state != MessageState::posted_receive ||
                  messages_[message.next].older == at,
-             "a posted receive knows the one before it");
+             "a posted receive links to its predecessor");
       ensure(message.next < 0 ||
                  static_cast<std::int32_t>(messages_[message.next].posted - message.posted) > 0,
-             "messages of a channel wait in the order of posting");
+             "messages wait in a channel in posting order");
       const bool wildcard = channel.source == kAnySource || channel.tag == kAnyTag;
       ensure(!wildcard || message.state == MessageState::posted_receive, "no send has a wildcard");
       wildcards.at(static_cast<std::size_t>(channel.destination)) += wildcard ? 1 : 0;
     }
   }
-  ensure(busy == busy_, "channels in which messages wait are counted");
+  ensure(busy == busy_, "channels with waiting messages are counted");
   std::size_t waiting = 0;
   for (std::size_t at = 0; at < free.size(); ++at) {
     const Message& message = messages_[static_cast<std::int32_t>(at)];
     waiting += !free[at] && message.state != MessageState::matched ? 1 : 0;
   }
-  ensure(waiting == in_channels, "every message that is not matched waits in a channel");
+  ensure(waiting == in_channels, "every unmatched message waits in a channel");
   for (std::size_t i = 0; i < inboxes_.size(); ++i) {
     const Inbox& inbox = inboxes_[i];
-    ensure(inbox.wildcards == wildcards[i], "an inbox counts the receives that have a wildcard");
+    ensure(inbox.wildcards == wildcards[i], "an inbox counts the wildcard receives");
     std::int32_t count = 0;
     std::int32_t last = -1;
     for (std::int32_t at = inbox.oldest; at >= 0; last = at, at = messages_[at].newer) {
       ensure(in_use(at) && messages_[at].state == MessageState::unexpected &&
                  static_cast<std::size_t>(messages_[at].destination) == i,
              "an inbox lists unexpected messages of its rank");
-      ensure(messages_[at].older == last, "the list of an inbox goes both ways");
+      ensure(messages_[at].older == last, "the list of an inbox is doubly linked");
       ensure(++count <= inbox.count, "an inbox counts its messages");
     }
     ensure(count == inbox.count && last == inbox.newest, "an inbox counts its messages");

@@ -359,7 +359,7 @@ void RequestTable::verify() const {
     if (request.message < 0) continue;
     const Message& message = matcher_.message(request.message);
     ensure(message.request[request.side] == static_cast<std::int32_t>(at),
-           "a message knows the request that waits for it");
+           "a message links to its request");
     ensure(request.complete == (message.arrived || (message.sent && request.side == kSender)),
            "a request is complete when its message has arrived");
   }
@@ -374,23 +374,24 @@ void RequestTable::verify(const Rank& rank) const {
   for (std::int32_t at = rank.pending.first; at >= 0; last = at, at = requests_.next(at)) {
     const Request& request = requests_[at];
     ensure(++count <= requests_.in_use(), "the list of pending requests has an end");
-    ensure(request.listed && requests_.previous(at) == last, "pending requests form a list");
+    ensure(request.listed && requests_.previous(at) == last,
+           "the list of pending requests is doubly linked");
     ensure(last < 0 || static_cast<std::int32_t>(request.order - requests_[last].order) > 0,
-           "pending requests stand in the order of posting");
+           "pending requests are listed in posting order");
     collectives += request.type == RequestType::collective ? 1 : 0;
     awaited += request.awaited ? 1 : 0;
     if (request.type == RequestType::message && request.origin >= 0) {
-      ensure(pending_of(rank, request.origin) == at, "a number names the request that has it");
+      ensure(pending_of(rank, request.origin) == at, "a request number maps to its request");
     }
     if (request.type != RequestType::persistent) continue;
     ensure(rank.persistent()[static_cast<std::size_t>(request.origin)].active,
-           "a persistent request that is pending is active");
+           "a pending persistent request is active");
   }
-  ensure(last == rank.pending.last, "the last pending request is known");
+  ensure(last == rank.pending.last, "the list of pending requests ends with its last entry");
   ensure(collectives == rank.pending.collectives, "pending collectives are counted");
   ensure(awaited <= rank.awaited, "awaited requests are counted");
   ensure(std::is_heap(rank.ready.begin(), rank.ready.end(), posted_later()),
-         "complete requests are a heap on the order of posting");
+         "complete requests are a heap by posting order");
   ensure(rank.ready.size() <= static_cast<std::size_t>(rank.awaited),
          "complete requests are awaited");
   for (const std::int32_t at : rank.ready) {
@@ -599,9 +600,9 @@ void RequestTable::verify_freed(const Rank& rank) const {
     const Request& request = requests_[at];
     ensure(++count <= requests_.in_use(), "the list of freed requests has an end");
     ensure(request.freed && !request.listed && requests_.previous(at) == last,
-           "freed requests form a list");
+           "the list of freed requests is doubly linked");
     ensure(request.message >= 0 && !request.complete && !request.awaited,
-           "freed requests have messages under way");
+           "freed requests have messages in flight");
   }
 }
 

@@ -60,10 +60,9 @@ void ScheduleShapes::leave(std::int32_t index) {
 
 void ScheduleShapes::verify(const std::vector<std::uint32_t>& users) const {
   ensure(shapes_.is_consistent(), "a shape is dropped once");
-  ensure(shapes_.in_use() == index_.size(), "every shape is found");
+  ensure(shapes_.in_use() == index_.size(), "every shape is in the index");
   for (std::size_t i = 0; i < users.size(); ++i) {
-    ensure(shapes_[static_cast<std::int32_t>(i)].users == users[i],
-           "a shape counts the schedules that have it");
+    ensure(shapes_[static_cast<std::int32_t>(i)].users == users[i], "a shape counts its schedules");
   }
 }
 
@@ -134,16 +133,16 @@ void Schedules::verify() const {
   for (std::size_t i = 0; i < free.size(); ++i) {
     const auto index = static_cast<std::int32_t>(i);
     const Record& schedule = schedules_[index];
-    ensure(schedule.live != free[i], "a schedule that is not dropped is live");
+    ensure(schedule.live != free[i], "schedules are live until they are dropped");
     if (!schedule.live) continue;
     operations += size(index) + kRecord;
     ++users.at(static_cast<std::size_t>(schedule.shape));
     if (!schedule.kept) continue;
     ++kept;
-    ensure(find(schedule.key) == index, "a schedule is kept under its key");
+    ensure(find(schedule.key) == index, "a cached schedule is found by its key");
   }
   ensure(operations == operations_, "the operations of schedules are counted");
-  ensure(kept == index_.size(), "only live schedules are kept");
+  ensure(kept == index_.size(), "only live schedules are cached");
   shapes_.verify(users);
 }
 

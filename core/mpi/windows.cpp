@@ -544,9 +544,9 @@ void Windows::verify() const {
   for (const Window& window : windows_) {
     for (const auto& [number, member] : window.members) {
       ensure(member.holding.holder >= 0 || member.holding.waiting.empty(),
-             "a list for which ranks wait is held");
+             "a list with waiting ranks has a holder");
       ensure(!member.lock.holders.empty() || member.lock.waiting.empty(),
-             "a lock for which ranks wait is taken");
+             "a lock with waiting ranks has a holder");
     }
   }
 }

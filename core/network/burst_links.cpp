@@ -44,7 +44,7 @@ double BurstLinks::pass(const max_min::System& system, std::span<const max_min::
 
 void BurstLinks::verify() const {
   for (const Bucket& bucket : buckets_) {
-    ensure(bucket.tokens <= bucket.burst, "a bucket holds more than the burst of its link");
+    ensure(bucket.tokens <= bucket.burst, "the tokens of a bucket do not exceed its burst");
   }
 }
 

@@ -128,7 +128,8 @@ void ChangingLinks::change_new_flows(std::int32_t pair, std::int32_t link, doubl
 }
 
 void ChangingLinks::verify() const {
-  ensure(registered_.size() == system_.variables(), "a pair is not known to the links that change");
+  ensure(registered_.size() == system_.variables(),
+         "every pair is registered with the changing links");
   std::vector<std::size_t> pairs(links_.size());
   for (std::size_t i = 0; i < registered_.size(); ++i) {
     const max_min::Variable& variable = system_.variable(static_cast<std::int32_t>(i));
@@ -136,12 +137,13 @@ void ChangingLinks::verify() const {
       ++pairs[static_cast<std::size_t>(element.constraint)];
     }
     for (const std::int32_t old : registered_[i].old) {
-      ensure(registered_[static_cast<std::size_t>(old)].is_old, "flows under way have no old pair");
+      ensure(registered_[static_cast<std::size_t>(old)].is_old,
+             "the old pairs of a pair are marked as old");
     }
   }
   for (std::size_t i = 0; i < links_.size(); ++i) {
     const std::size_t known = links_[i].pairs.size();
-    ensure(known == (links_[i].changes ? pairs[i] : 0), "a link that changes lacks a pair");
+    ensure(known == (links_[i].changes ? pairs[i] : 0), "a changing link lists all of its pairs");
   }
 }
 

@@ -284,18 +284,18 @@ void Flows::collect_from_bottlenecks(double now, double latest) {
 }
 
 void Flows::verify(double now) const {
-  ensure(progress_.size() == system_.variables(), "a variable has no clock");
+  ensure(progress_.size() == system_.variables(), "every variable has a clock");
   std::size_t active = 0;
   for (std::size_t i = 0; i < progress_.size(); ++i) {
     const auto pair = static_cast<std::int32_t>(i);
     const std::int32_t count = verify_heap(pair);
     ensure_of(count == system_.variable(pair).count, pair,
-              "its heap has not as many flows as the solver knows of");
+              "its heap has as many flows as its variable");
     active += static_cast<std::size_t>(count);
     verify_end(pair, now);
   }
-  ensure(active + waiting_ == flows_.in_use(), "a flow is neither active nor pays its latency");
-  ensure(ends_.is_consistent(&all_have_positions), "the ends of pairs are out of order");
+  ensure(active + waiting_ == flows_.in_use(), "a flow is active or pays its latency");
+  ensure(ends_.is_consistent(&all_have_positions), "the ends of pairs are a heap");
   verify_bottlenecks();
 }
 
@@ -303,10 +303,10 @@ std::int32_t Flows::verify_heap(std::int32_t pair) const {
   std::vector<std::int32_t> flows;
   PairingHeap<Flow>::list(flows_, progress(pair).first_flow, flows);
   for (const std::int32_t flow : flows) {
-    ensure_of(flows_[flow].pair == pair, pair, "its heap has a flow of another pair");
+    ensure_of(flows_[flow].pair == pair, pair, "its heap contains only its own flows");
     for (std::int32_t child = flows_[flow].child; child >= 0; child = flows_[child].sibling) {
       ensure_of(flows_[child].finish >= flows_[flow].finish, pair,
-                "its flows are out of the order of their ends");
+                "its flows are a heap by their ends");
     }
   }
   return static_cast<std::int32_t>(flows.size());
@@ -318,47 +318,47 @@ void Flows::verify_end(std::int32_t pair, double now) const {
   const Progress& progress = this->progress(pair);
   const auto id = static_cast<std::uint32_t>(pair);
   if (variable.count == 0) {
-    ensure_of(progress.heap_position < 0, pair, "it has no flows, and an end of one");
+    ensure_of(progress.heap_position < 0, pair, "without flows it has no end");
     return;
   }
   const double finish = flows_[progress.first_flow].finish;
   if (variable.bottleneck >= 0) {
     const CommonClock& common = bottlenecks_[static_cast<std::size_t>(variable.bottleneck)];
-    ensure_of(common.ends.contains(id), pair, "it is not in the heap of its bottleneck");
+    ensure_of(common.ends.contains(id), pair, "it is in the heap of its bottleneck");
     ensure_of(progress.clock.updated <= common.clock.done, pair,
-              "its clock is ahead of that of its bottleneck");
+              "its clock is not ahead of its bottleneck's");
     return;
   }
-  ensure_of(progress.clock.updated <= now, pair, "its clock is ahead of the time");
+  ensure_of(progress.clock.updated <= now, pair, "its clock is not ahead of the current date");
   const double end = progress.clock.date_of(finish, variable.share, progress.end);
   if (std::isinf(end)) {
-    ensure_of(progress.heap_position < 0, pair, "it gets nothing, and an end is dated");
+    ensure_of(progress.heap_position < 0, pair, "with no share it has no end");
     return;
   }
-  ensure_of(ends_.contains(id), pair, "it is not in the heap of ends");
-  ensure_of(ends_.date_of(id) <= progress.end, pair, "the heap has its end too late");
-  ensure_of(progress.end == end, pair, "its end is not that of its next flow");
-  ensure_of(end >= now * (1 - tolerance::kSameDate), pair, "its end has been missed");
+  ensure_of(ends_.contains(id), pair, "it is in the heap of ends");
+  ensure_of(ends_.date_of(id) <= progress.end, pair,
+            "its date in the heap is a lower bound of its end");
+  ensure_of(progress.end == end, pair, "its end is the end of its next flow");
+  ensure_of(end >= now * (1 - tolerance::kSameDate), pair, "its end is not overdue");
 }
 
 void Flows::verify_bottlenecks() const {
   for (std::size_t i = 0; i < bottlenecks_.size(); ++i) {
     const CommonClock& common = bottlenecks_[i];
     ensure(common.ends.is_consistent(&all_have_positions),
-           "the ends of pairs of a bottleneck are out of order");
+           "the ends of a bottleneck's pairs are a heap");
     const bool dated = bottleneck_ends_.contains(static_cast<std::uint32_t>(i));
-    ensure(dated == !common.ends.empty(), "a bottleneck is not dated as its pairs are");
+    ensure(dated == !common.ends.empty(), "a bottleneck has an end if its pairs have");
     common.ends.for_each([&](std::uint32_t pair) {
       const auto number = static_cast<std::int32_t>(i);
       ensure_of(system_.variable(static_cast<std::int32_t>(pair)).bottleneck == number,
-                static_cast<std::int32_t>(pair), "it is in the heap of another bottleneck");
+                static_cast<std::int32_t>(pair), "it is only in the heap of its own bottleneck");
     });
     if (!dated) continue;
     const double end = bottleneck_ends_.date_of(static_cast<std::uint32_t>(i));
-    ensure(end == date_of(common), "the end of a bottleneck is not that of its pairs");
+    ensure(end == date_of(common), "the end of a bottleneck is the first end of its pairs");
   }
-  ensure(bottleneck_ends_.is_consistent(&all_have_positions),
-         "the ends of bottlenecks are out of order");
+  ensure(bottleneck_ends_.is_consistent(&all_have_positions), "the ends of bottlenecks are a heap");
 }
 
 }  // namespace tisim

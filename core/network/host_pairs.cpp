@@ -68,12 +68,12 @@ void HostPairs::verify() const {
     });
     found += pair == static_cast<std::int32_t>(i) ? 1 : 0;
   }
-  ensure(found == pair_of_hosts_.size(), "the pair of two hosts is not found");
+  ensure(found == pair_of_hosts_.size(), "the pair of two hosts is found by its hosts");
   for (const auto& [paid, unpaid] : unpaid_) {
     const max_min::VariableType& type = system_.type_of(system_.variable(unpaid));
     const std::size_t links = system_.elements(system_.variable(paid)).size();
     ensure(type.latency <= 0 && type.elements == links,
-           "flows without latency take another route than those with it");
+           "flows with and without latency have the same route");
   }
 }
 

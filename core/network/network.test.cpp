@@ -315,27 +315,27 @@ using Tampering = NetworkTampering;
 }  // namespace
 
 TEST("network: verify objects to a flow that is lost") {
-  check_objection("pair 1: its heap has not as many flows",
+  check_objection("pair 1: its heap has as many flows",
                   [](Network& network) { Tampering::progress(network, 1).first_flow = -1; });
-  check_objection("neither active nor pays its latency",
+  check_objection("a flow is active or pays its latency",
                   [](Network& network) { Tampering::flows(network).acquire(); });
 }
 
 TEST("network: verify objects to flows out of order") {
-  check_objection("pair 0: its flows are out of the order", [](Network& network) {
+  check_objection("pair 0: its flows are a heap", [](Network& network) {
     Tampering::flow(network, Tampering::progress(network, 0).first_flow).finish = 1e9;
   });
-  check_objection("a flow of another pair", [](Network& network) {
+  check_objection("pair 0: its heap contains only its own flows", [](Network& network) {
     Tampering::flow(network, Tampering::progress(network, 0).first_flow).pair = 2;
   });
 }
 
 TEST("network: verify objects to ends that are not dated as the shares are") {
-  check_objection("pair 2: it is not in the heap of ends",
+  check_objection("pair 2: it is in the heap of ends",
                   [](Network& network) { Tampering::ends(network).remove(2); });
-  check_objection("pair 2: its end is not that of its next flow",
+  check_objection("pair 2: its end is the end of its next flow",
                   [](Network& network) { Tampering::progress(network, 2).end += 1.0; });
-  check_objection("pair 0: it is not in the heap of ends",
+  check_objection("pair 0: it is in the heap of ends",
                   [](Network& network) { Tampering::progress(network, 0).heap_position = 1; });
 }
 
@@ -344,12 +344,12 @@ TEST("network: verify objects to a pair that is lost") {
     Tampering::hosts_of_pair(network)[1] = Tampering::hosts_of_pair(network)[0];
   });
   check_objection(
-      "a link that changes lacks a pair",
+      "a changing link lists all of its pairs",
       [](Network& network) { Tampering::pairs_over(network, 0).pop_back(); }, 3, true);
 }
 
 TEST("network: verify objects to a clock ahead of the time") {
-  check_objection("pair 1: its clock is ahead",
+  check_objection("pair 1: its clock is not ahead",
                   [](Network& network) { Tampering::progress(network, 1).clock.updated = 7.0; });
 }
 
@@ -358,7 +358,7 @@ TEST("network: verify objects to a bottleneck whose clock is wrong") {
       "the end of a bottleneck", [](Network& network) { Tampering::common(network, 0).level *= 2; },
       20);
   check_objection(
-      "pair 4: it is not in the heap of its bottleneck",
+      "pair 4: it is in the heap of its bottleneck",
       [](Network& network) { Tampering::common(network, 0).ends.remove(4); }, 20);
 }
 

@@ -129,9 +129,9 @@ class SharedResources {
   // Throws BrokenInvariant if actions are out of order or overdue, or a rate is wrong. Requires
   // that everything is settled.
   void verify(double now) const {
-    ensure(stale_.empty(), "a resource has not been settled");
+    ensure(stale_.empty(), "all resources are settled");
     for (std::size_t i = 0; i < resources_.size(); ++i) {
-      ensure_of(!is_stale_[i], i, "it is stale but not listed as such");
+      ensure_of(!is_stale_[i], i, "it is listed if it is stale");
       verify(i, now);
     }
   }
@@ -180,17 +180,18 @@ class SharedResources {
     const Resource& resource = resources_[index];
     if (resource.actions.empty()) return;
     const auto number = static_cast<std::int32_t>(index);
-    ensure_of(resource.actions.is_heap(), index, "its actions are out of the order of their ends");
-    ensure_of(resource.clock.updated <= now, index, "its clock is ahead of the time");
+    ensure_of(resource.actions.is_heap(), index, "its actions are a heap by their ends");
+    ensure_of(resource.clock.updated <= now, index, "its clock is not ahead of the current date");
     ensure_of(resource.rate == policy_.rate(number, resource.capacity, resource.actions.size()),
-              index, "its actions do not get what its capacity gives");
-    ensure_of(std::isfinite(resource.rate) && resource.rate >= 0, index, "its rate is none");
+              index, "its rate is that of its capacity and number of actions");
+    ensure_of(std::isfinite(resource.rate) && resource.rate >= 0, index,
+              "its rate is finite and not negative");
     VirtualClock clock = resource.clock;
     clock.advance(resource.rate, now);
     // Actions that end within the precision end now, because dates are rounded.
     const double late = (2 * precision_ + now * 1e-12) * resource.rate;
     ensure_of(resource.actions.first_finish() >= clock.done - late, index,
-              "the end of an action has been missed");
+              "no end of an action is overdue");
   }
 
   std::vector<Resource> resources_;

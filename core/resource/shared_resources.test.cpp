@@ -112,17 +112,18 @@ TEST("resource: verify objects to what has been corrupted") {
     CHECK(as_said);
   };
   using Channels = SharedResources<Disks::Channels>;
-  check("resource 0: its actions do not get",
+  check("resource 0: its rate is that of its capacity",
         [](Channels& channels) { ResourceTampering::at(channels, 0).rate *= 2; });
-  check("resource 0: its actions are out of the order", [](Channels& channels) {
+  check("resource 0: its actions are a heap", [](Channels& channels) {
     const RunningAction* first = ResourceTampering::at(channels, 0).actions.begin();
     const_cast<RunningAction*>(first)->finish = 1e9;
   });
-  check("resource 0: its clock is ahead",
+  check("resource 0: its clock is not ahead",
         [](Channels& channels) { ResourceTampering::at(channels, 0).clock.updated = 2.0; });
-  check("resource 0: the end of an action has been missed",
+  check("resource 0: no end of an action is overdue",
         [](Channels& channels) { ResourceTampering::at(channels, 0).clock.done += 90.0; });
-  check("has not been settled", [](Channels& channels) { channels.set_capacity(0, 50.0, 1.0); });
+  check("all resources are settled",
+        [](Channels& channels) { channels.set_capacity(0, 50.0, 1.0); });
 }
 
 }  // namespace tisim

@@ -20,7 +20,7 @@ struct VirtualClock {
   // Advances the clock to `now`, at the rate since `updated`.
   void advance(double rate, double now) {
 #ifdef TISIM_VERIFY
-    ensure(now >= updated && rate * (now - updated) >= 0, "a virtual clock goes back");
+    ensure(now >= updated && rate * (now - updated) >= 0, "a virtual clock never goes back");
 #endif
     done += rate * (now - updated);
     updated = now;

@@ -71,7 +71,7 @@ void Failures::lose(const std::vector<std::int32_t>& owners, const Loss& loss) {
 
 void Failures::verify() const {
   for (const Death& death : deaths_) {
-    ensure(is_dead(runtime_.ranks[death.rank]), "a rank that was killed stays dead");
+    ensure(is_dead(runtime_.ranks[death.rank]), "a killed rank stays dead");
     ensure(death.date <= runtime_.clock.now(), "no rank dies in the future");
   }
 }
@@ -148,7 +148,7 @@ void PlatformChanges::apply_due() {
 }
 
 void PlatformChanges::verify() const {
-  ensure(!changes_ || next_ == changes_->next(), "the date of the next change is known");
+  ensure(!changes_ || next_ == changes_->next(), "the cached date of the next change is right");
   ensure(next_ >= clock_.now(), "no change is overdue");
 }
 

@@ -52,7 +52,7 @@ TEST("verify: inboxes count their messages") {
   CHECK_BROKEN(b, "an inbox");
   Middle c;
   MatcherTesting::count_wildcard(c.mpi().matcher);
-  CHECK_BROKEN(c, "have a wildcard");
+  CHECK_BROKEN(c, "counts the wildcard receives");
 }
 
 TEST("verify: a message waits in the channel of its key") {
@@ -65,7 +65,7 @@ TEST("verify: a message waits in the channel of its key") {
 TEST("verify: no message is lost without having been matched") {
   Middle a;
   a.mpi().matcher.messages().acquire();
-  CHECK_BROKEN(a, "every message that is not matched waits in a channel");
+  CHECK_BROKEN(a, "every unmatched message waits in a channel");
 }
 
 TEST("verify: a message is released once") {
@@ -80,10 +80,10 @@ TEST("verify: a message is released once") {
 TEST("verify: pending requests form a list") {
   Middle a;
   a.rank(0).pending.last = -1;
-  CHECK_BROKEN(a, "the last pending request is known");
+  CHECK_BROKEN(a, "the list of pending requests ends with its last entry");
   Middle b;
   b.mpi().requests.listing(b.rank(0).pending.last).previous = -1;
-  CHECK_BROKEN(b, "pending requests form a list");
+  CHECK_BROKEN(b, "the list of pending requests is doubly linked");
 }
 
 TEST("verify: requests know their messages and whether these have arrived") {
@@ -93,7 +93,7 @@ TEST("verify: requests know their messages and whether these have arrived") {
   Middle b;
   b.mpi().matcher.message(b.mpi().requests[b.rank(0).pending.first].message).request[kReceiver] = 0;
   b.mpi().matcher.message(b.mpi().requests[b.rank(0).pending.last].message).request[kReceiver] = 0;
-  CHECK_BROKEN(b, "a message knows the request that waits for it");
+  CHECK_BROKEN(b, "a message links to its request");
 }
 
 TEST("verify: awaited requests are counted") {
@@ -105,7 +105,7 @@ TEST("verify: awaited requests are counted") {
 TEST("verify: communicators have contexts of their own, and members that know them") {
   Middle a;
   a.mpi().communicators[1].context = a.mpi().communicators[0].context;
-  CHECK_BROKEN(a, "contexts of their own");
+  CHECK_BROKEN(a, "its own context");
   Middle b;
   b.mpi().communicators[1].first = 1;
   CHECK_BROKEN(b, "members of a communicator are ranks");
@@ -117,7 +117,7 @@ TEST("verify: communicators have contexts of their own, and members that know th
 TEST("verify: a collective that all have entered is not open") {
   Middle a;
   a.mpi().communicators[0].open.push_back({.entered = 3});
-  CHECK_BROKEN(a, "ranks enter collectives one after the other");
+  CHECK_BROKEN(a, "ranks enter the collectives of a communicator in order");
 }
 
 TEST("verify: ranks are in schedules that are kept") {

@@ -233,8 +233,8 @@ void Bottlenecks::verify() const {
     if (variable.bottleneck < 0) continue;
     const auto number = static_cast<std::size_t>(variable.bottleneck);
     ensure(number < bottlenecks_.size() && bottlenecks_[number].in_use,
-           "a variable follows a bottleneck that is none");
-    ensure(variable.count > 0, "a variable of a bottleneck has no flows");
+           "the bottleneck of a variable is in use");
+    ensure(variable.count > 0, "the variables of a bottleneck have flows");
     ++members[number];
   }
   std::size_t in_use = 0;
@@ -242,21 +242,22 @@ void Bottlenecks::verify() const {
     in_use += bottlenecks_[i].in_use ? 1 : 0;
     verify(bottlenecks_[i], members[i]);
   }
-  ensure(in_use == in_use_, "the number of bottlenecks is wrong");
+  ensure(in_use == in_use_, "the bottlenecks in use are counted");
 }
 
 void Bottlenecks::verify(const Bottleneck& bottleneck, std::int32_t members) const {
-  ensure(bottleneck.members == members, "the members of a bottleneck are not those that follow it");
-  ensure(!bottleneck.adjusted && !bottleneck.broken, "a bottleneck has not been adjusted");
+  ensure(bottleneck.members == members, "a bottleneck counts its members");
+  ensure(!bottleneck.adjusted && !bottleneck.broken, "all bottlenecks are adjusted");
   if (!bottleneck.in_use) return;
   const auto number = static_cast<std::int32_t>(&bottleneck - bottlenecks_.data());
   const Constraint& constraint = system_.constraint(bottleneck.constraint);
-  ensure(constraint.pipe_or_bottleneck == number, "a constraint does not know its bottleneck");
-  ensure(bottleneck.range.contains(bottleneck.level), "a bottleneck has left its range of levels");
+  ensure(constraint.pipe_or_bottleneck == number, "a constraint links to its bottleneck");
+  ensure(bottleneck.range.contains(bottleneck.level),
+         "the level of a bottleneck is within its range");
   double usage = 0.0;
   for (const std::int32_t held : bottleneck.constraints) {
     ensure(system_.constraint(held).bottleneck == number,
-           "a bottleneck does not hold a constraint");
+           "the constraints of a bottleneck link to it");
   }
   for (const Member& member : constraint.members) {
     const Variable& variable = system_.variable(member.variable);
@@ -264,7 +265,7 @@ void Bottlenecks::verify(const Bottleneck& bottleneck, std::int32_t members) con
     usage += system_.weight(constraint, member) * system_.priority(variable) * variable.count;
   }
   ensure(std::abs(usage - bottleneck.usage) <= tolerance::kVerified * usage,
-         "the weights of a bottleneck are not those of its members");
+         "the usage of a bottleneck is that of its members");
 }
 
 }  // namespace tisim::max_min

@@ -413,14 +413,14 @@ void LocalSolver::verify() const {
     if (!system_.is_idle(index)) continue;
     const Constraint& constraint = system_.constraint(index);
     ensure(constraint.updates > 0 && constraint.bottleneck < 0 && !constraint.fatpipe,
-           "a constraint is idle whose rest is not known");
+           "idle constraints have a known residual capacity");
     double left = constraint.capacity;
     for (const Member& member : constraint.members) {
       const Variable& variable = system_.variable(member.variable);
       left -= system_.weight(constraint, member) * variable.share * variable.count;
     }
     ensure(std::abs(left - constraint.remaining) <= tolerance::kVerified * constraint.capacity,
-           "the rest of an idle constraint is not what its variables leave");
+           "the residual capacity of an idle constraint is what its variables leave");
   }
 }
 

@@ -238,18 +238,19 @@ void MaxMinSolver::separate(std::int32_t variable) {
 
 void MaxMinSolver::verify() const {
   system_.verify();
-  ensure(system_.dirty().empty() && system_.touched().empty(), "changes have not been solved");
+  ensure(system_.dirty().empty() && system_.touched().empty(), "all changes are solved");
   std::vector<double> shares;
   for (std::size_t i = 0; i < system_.variables(); ++i) {
     const auto index = static_cast<std::int32_t>(i);
     const Variable& variable = system_.variable(index);
-    ensure(!variable.stale, "a variable is stale that is not listed as changed");
-    ensure(variable.solved_count == variable.count, "a variable was solved with another count");
+    ensure(!variable.stale, "only changed variables are stale");
+    ensure(variable.solved_count == variable.count,
+           "variables were solved with their current count");
     shares.push_back(share(index));
   }
   for (std::size_t i = 0; i < system_.constraints(); ++i) {
     const Constraint& constraint = system_.constraint(static_cast<std::int32_t>(i));
-    ensure(!constraint.dirty, "a constraint is dirty that is not listed as changed");
+    ensure(!constraint.dirty, "only changed constraints are dirty");
   }
   bottlenecks_.verify();
   local_.verify();

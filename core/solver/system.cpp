@@ -272,7 +272,7 @@ void System::forget_marks() {
 }
 
 void System::verify() const {
-  ensure(pending_ == elements_.size(), "elements belong to no variable");
+  ensure(pending_ == elements_.size(), "all elements belong to a variable");
   std::vector<std::size_t> listed(constraints_.size());
   for (std::size_t i = 0; i < variables_.size(); ++i) {
     verify_variable(static_cast<std::int32_t>(i), listed);
@@ -280,38 +280,38 @@ void System::verify() const {
   for (std::size_t i = 0; i < constraints_.size(); ++i) {
     const auto index = static_cast<std::int32_t>(i);
     ensure_of(constraints_[i].members.size() == listed[i], "constraint ", index,
-              "its members are not the variables that say so");
+              "its members are the variables with a listed element of it");
     verify_constraint(index);
   }
   for (const std::int32_t index : dirty_) {
     ensure_of(index >= 0 && static_cast<std::size_t>(index) < constraints_.size(), "constraint ",
-              index, "it is dirty but does not exist");
+              index, "dirty constraints exist");
   }
 }
 
 void System::verify_variable(std::int32_t index, std::vector<std::size_t>& listed) const {
   const Variable& variable = this->variable(index);
-  ensure_of(variable.type < types_.size(), "variable ", index, "its type does not exist");
+  ensure_of(variable.type < types_.size(), "variable ", index, "its type exists");
   const VariableType& type = type_of(variable);
   const std::size_t end = static_cast<std::size_t>(variable.elements) + type.elements;
   ensure_of(variable.elements >= 0 && end <= elements_.size(), "variable ", index,
-            "its elements do not exist");
-  ensure_of(variable.count >= 0, "variable ", index, "it has fewer than no flows");
+            "its elements exist");
+  ensure_of(variable.count >= 0, "variable ", index, "its number of flows is not negative");
   ensure_of(type.penalty > 0 && type.priority == 1.0 / type.penalty, "variable ", index,
-            "its priority is not the inverse of its penalty");
+            "its priority is the inverse of its penalty");
   for (const Element& element : elements(variable)) {
     const bool is_rare = element.weight == kRareWeight;
     const auto place = static_cast<std::size_t>(&element - elements_.begin());
     ensure_of(is_rare ? rare_weights_.contains(place) : element.weight < weights_known_,
-              "variable ", index, "a weight does not exist");
+              "variable ", index, "its weights exist");
     ensure_of(element.listed || variable.count == 0, "variable ", index,
-              "it has flows but is not a member of a constraint");
+              "with flows it is a member of all its constraints");
     if (element.listed) ++listed[static_cast<std::size_t>(element.constraint)];
   }
   if (variable.count == 0) return;
   const double limit = demand(variable.count, type) / variable.count;
   ensure_of(std::abs(variable.limit - limit) <= tolerance::kRunningSum * std::abs(limit),
-            "variable ", index, "its limit is not that of its type and count");
+            "variable ", index, "its limit is that of its type and count");
 }
 
 void System::verify_constraint(std::int32_t index) const {
@@ -326,7 +326,7 @@ void System::verify_constraint(std::int32_t index) const {
                             return element.constraint == index && element.weight == member.weight &&
                                    element.listed;
                           }),
-              "constraint ", index, "a member has no such element");
+              "constraint ", index, "each member has a listed element of it");
     if (variable.count == 0) continue;
     ++count;
     most += weight(constraint, member) * demand(variable.count, type_of(variable));
@@ -335,15 +335,15 @@ void System::verify_constraint(std::int32_t index) const {
     const VariableType& type = type_of(variable);
     ensure_of(pipe.highest_level >= type.bound / type.priority &&
                   pipe.weight_bound >= weight(constraint, member) * type.priority,
-              "constraint ", index, "a flow exceeds the bounds of the fat pipe");
+              "constraint ", index, "no flow exceeds the bounds of the fat pipe");
   }
   ensure_of(constraint.count == count, "constraint ", index,
-            "its count is not that of its members with flows");
+            "its count is the number of its members with flows");
   if (constraint.fatpipe) return;
   // A running sum is off by the rounding errors of larger sums.
   const double off = std::abs(constraint.demand - most);
   ensure_of(off <= tolerance::kVerified * (most + constraint.capacity) || std::isinf(most),
-            "constraint ", index, "its demand is not that of its members");
+            "constraint ", index, "its demand is that of its members");
 }
 
 }  // namespace tisim::max_min

@@ -80,7 +80,7 @@ bool Activities::finish(std::int32_t activity) {
 }
 
 void Activities::verify() const {
-  ensure(failed_.size() <= numbers_.capacity(), "only activities fail");
+  ensure(failed_.size() <= numbers_.capacity(), "no more activities have failed than exist");
 }
 
 }  // namespace tisim

@@ -129,17 +129,18 @@ void Connections::verify() const {
     std::int32_t last = -1;
     for (std::int32_t at = connection.first; at >= 0; last = at, at = packets_[at].next) {
       const Packet& packet = packets_[at];
-      ensure(packet.connection == static_cast<std::int32_t>(i), "a packet is in its connection");
+      ensure(packet.connection == static_cast<std::int32_t>(i),
+             "packets are queued in their connection");
       ensure(packet.flow >= 0 && network_.owner_of(packet.flow) == at, "a packet has its flow");
       const bool moves = at == connection.first && connection.is_moving;
       ensure(network_.is_active(packet.flow) == moves, "only the first packet moves");
       ensure(!moves || packet.has_paid_latency, "a packet moves after its latency");
       ensure(moves || at != connection.first || !packet.has_paid_latency,
-             "the first packet moves when its latency is paid");
+             "the first packet moves once its latency is paid");
       ++queued;
     }
-    ensure(last == connection.last, "the last packet of a connection is known");
-    ensure(connection.first >= 0 || !connection.is_moving, "what moves is in the queue");
+    ensure(last == connection.last, "the list of a connection ends with its last packet");
+    ensure(connection.first >= 0 || !connection.is_moving, "a moving connection has a packet");
   }
   ensure(queued == packets_.in_use(), "every packet is in a connection");
 }

@@ -101,11 +101,11 @@ void Transfers::verify() const {
   if (connections_) connections_->verify();
   if (!failing_) return;
   ensure(failing_->flights.size() <= network_.flows_in_progress(),
-         "every transfer under way is a flow of the network");
+         "there are no more transfers in flight than flows");
   for (const auto& [owner, flight] : failing_->flights) {
-    ensure(flight.flow >= 0, "a transfer under way has a flow");
+    ensure(flight.flow >= 0, "a transfer in flight has a flow");
     ensure(owner < 0 || !failing_->lost.contains(message_of(owner)),
-           "a lost transfer is not under way");
+           "no lost message is in flight");
   }
 }
 

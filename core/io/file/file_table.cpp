@@ -96,14 +96,14 @@ void FileTable::release(std::int32_t file) {
 void FileTable::verify() const {
   std::vector<double> rooms(used_.size(), 0.0);
   for (const File& file : files_) {
-    ensure(file.handles >= 0, "a file is closed as often as it was opened");
+    ensure(file.handles >= 0, "a file is not closed more often than it was opened");
     if (file.disk >= 0) {
       rooms[static_cast<std::size_t>(file.disk)] += static_cast<double>(file.room);
     }
   }
-  ensure(rooms == used_, "what a disk has used is the room of its files");
+  ensure(rooms == used_, "the used space of a disk is the total size of its files");
   for (std::size_t i = 0; i < used_.size(); ++i) {
-    ensure(used_[i] <= capacities_[i], "no disk holds more than it can");
+    ensure(used_[i] <= capacities_[i], "no disk exceeds its capacity");
   }
 }
 

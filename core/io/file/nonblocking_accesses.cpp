@@ -70,7 +70,7 @@ bool NonblockingAccesses::end(std::int32_t activity, bool failed) {
 void NonblockingAccesses::verify() const {
   for (const auto& [activity, message] : message_of_) {
     ensure(!matcher_.message(message).arrived && matcher_.message(message).holders == 1,
-           "the request of a read or write that goes on is pending");
+           "the request of an access in progress is pending");
   }
 }
 

@@ -389,15 +389,16 @@ void FileSystems::verify() const {
     if (requests_[request].stream == kNone) continue;  // from a cache to a disk
     ++under_way[static_cast<std::size_t>(requests_[request].stream)];
   }
-  ensure(followed <= requests_.in_use(), "a request has one activity at most");
+  ensure(followed <= requests_.in_use(), "a request has at most one activity");
   for (std::size_t i = 0; i < streams_.capacity(); ++i) {
     const Stream& stream = streams_[static_cast<std::int32_t>(i)];
     if (stream.call == kNone) continue;
     const FileSystemData& data =
         *systems_[static_cast<std::size_t>(calls_[stream.call].request.file_system)].data;
-    ensure(under_way[i] <= stream.under_way, "a stream knows its requests");
-    ensure(stream.under_way <= data.window, "a stream has no more requests under way than it may");
-    ensure(stream.left == 0 || stream.under_way == data.window, "a stream waits for nothing");
+    ensure(under_way[i] <= stream.under_way, "a stream counts its requests in flight");
+    ensure(stream.under_way <= data.window, "a stream has at most `window` requests in flight");
+    ensure(stream.left == 0 || stream.under_way == data.window,
+           "a stream with bytes left has its window full");
   }
 }
 
