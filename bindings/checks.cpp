@@ -46,7 +46,7 @@ void check_amount(double amount, std::string_view what) {
 
 std::int64_t checked_bytes(double bytes) {
   check_amount(bytes, "a number of bytes");
-  if (bytes != std::floor(bytes) || bytes > kLargestMessage) {
+  if (bytes != std::floor(bytes) || bytes > kMaxMessageBytes) {
     throw std::invalid_argument("a number of bytes must be whole and at most 2^53, not " +
                                 std::to_string(bytes));
   }

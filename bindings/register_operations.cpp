@@ -153,7 +153,7 @@ void post_collective(Simulation& s, std::int32_t index, const std::string& name,
   Call call;
   call.operation = collective_named(name);
   for (const double argument : arguments) {
-    if (!(std::fabs(argument) <= kLargestMessage)) {
+    if (!(std::fabs(argument) <= kMaxMessageBytes)) {
       throw std::invalid_argument("an argument of a collective is not a number below 2^53");
     }
   }

@@ -179,7 +179,7 @@ void make_profile(ResourceProfile* self, bool is_link, std::int32_t index, Quant
 }
 
 // Maximum stripe or request size: products with numbers of servers stay far below 2^63.
-constexpr double kMostBytesInARow = 1ULL << 40;
+constexpr double kMaxBytesInARow = 1ULL << 40;
 
 void make_file_system(FileSystemData* self, const Array<std::int32_t>& servers, double stripe,
                       std::int32_t count, std::int32_t metadata_host, double metadata_latency,
@@ -187,7 +187,7 @@ void make_file_system(FileSystemData* self, const Array<std::int32_t>& servers, 
                       double size, double client_cache, double server_cache,
                       const Array<std::int32_t>& buffers, bool flushes_on_close) {
   for (const double bytes : {stripe, request}) {
-    if (!(bytes >= 1 && bytes <= kMostBytesInARow && bytes == std::floor(bytes))) {
+    if (!(bytes >= 1 && bytes <= kMaxBytesInARow && bytes == std::floor(bytes))) {
       throw std::invalid_argument("stripes and requests have 1 to 2^40 bytes, a whole number");
     }
   }

@@ -118,11 +118,11 @@ class Column {
     return PyTuple_GetItem(items_.ptr(), static_cast<Py_ssize_t>(row));
   }
   [[noreturn]] void fail(std::size_t step, std::size_t row, const char* expected) const {
-    constexpr Py_ssize_t kMostShown = 40;
+    constexpr Py_ssize_t kMaxShown = 40;
     const nb::object text = nb::steal(PyObject_Repr(item(row)));
     std::string shown = "something";
     if (text.is_valid()) {
-      const nb::object cut = nb::steal(PyUnicode_Substring(text.ptr(), 0, kMostShown));
+      const nb::object cut = nb::steal(PyUnicode_Substring(text.ptr(), 0, kMaxShown));
       shown = nb::cast<std::string>(cut);
     } else {
       PyErr_Clear();

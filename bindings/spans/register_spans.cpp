@@ -19,7 +19,7 @@ namespace tisim {
 namespace {
 
 // Maximum number of cells of a grid in memory; more is a caller's mistake.
-constexpr double kMostCells = 1 << 27;
+constexpr double kMaxCells = 1 << 27;
 
 template <class T>
 std::span<const T> span_of(const Array<T>& array) {
@@ -30,7 +30,7 @@ void make_span_sums(SpanSums* at, double begin, double end, std::size_t lanes, s
                     std::size_t keys) {
   const double cells = static_cast<double>(lanes) * static_cast<double>(parts);
   if (parts == 0 || !(begin <= end) || !std::isfinite(end - begin) ||
-      cells * static_cast<double>(keys) > kMostCells) {
+      cells * static_cast<double>(keys) > kMaxCells) {
     throw std::invalid_argument("sums need parts, a time to divide, and cells that fit in memory");
   }
   new (at) SpanSums(begin, end, lanes, parts, keys);

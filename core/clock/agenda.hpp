@@ -25,13 +25,13 @@ class Agenda {
  public:
   // `resources`: number of hosts plus disk channels.
   explicit Agenda(std::size_t resources) : positions_(resources + 1, -1), heap_(Positions{this}) {
-    if (resources >= kMostIndices) throw std::length_error("too many hosts for the agenda");
+    if (resources >= kMaxIndices) throw std::length_error("too many hosts for the agenda");
   }
   Agenda(const Agenda&) = delete;
   Agenda& operator=(const Agenda&) = delete;
 
   // Indices of resources, flows and ranks have 29 bits.
-  static constexpr std::int32_t kMostIndices = 1 << 29;
+  static constexpr std::int32_t kMaxIndices = 1 << 29;
 
   static std::uint32_t id(EventType type, std::int32_t index) {
     return static_cast<std::uint32_t>(type) << 29 | static_cast<std::uint32_t>(index);
@@ -47,7 +47,7 @@ class Agenda {
   std::uint32_t top() const { return heap_.top_id(); }
   void pop() { heap_.pop(); }
   void push(double date, EventType type, std::int32_t index) {
-    if (index < 0 || index >= kMostIndices) [[unlikely]]
+    if (index < 0 || index >= kMaxIndices) [[unlikely]]
       throw std::length_error("the agenda cannot number that many ranks or flows");
     ++dated_;
     heap_.push(date, id(type, index));

@@ -14,9 +14,9 @@ namespace {
 using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
 constexpr std::uint64_t kMagic = 4223;
-constexpr std::uint32_t kMostRanks = 1 << 24;
+constexpr std::uint32_t kMaxRanks = 1 << 24;
 constexpr std::size_t kRankBytes = 8;  // minimum size of a rank in the text
-constexpr std::int64_t kMostAmount = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMaxAmount = std::numeric_limits<std::int64_t>::max();
 
 // Parses the text token by token.
 class Text {
@@ -30,14 +30,14 @@ class Text {
     while (next()) {
       if (word_ == "num_ranks") {
         if (counted) fail("num_ranks must occur once, above the ranks");
-        const std::int64_t count = number(1, kMostRanks);
+        const std::int64_t count = number(1, kMaxRanks);
         // Checked before allocating: each rank has at least a line "rank N {}".
         if (static_cast<std::size_t>(count) > text_.size() / kRankBytes + 1)
           fail("ends before its " + std::to_string(count) + " ranks");
         counted = true;
         made.ranks.resize(static_cast<std::size_t>(count));
       } else if (word_ == "rank" && counted) {
-        const std::int64_t rank = number(0, kMostRanks);
+        const std::int64_t rank = number(0, kMaxRanks);
         if (rank >= static_cast<std::int64_t>(made.ranks.size()))
           fail("rank " + std::to_string(rank) + " is not below num_ranks");
         GoalRank& program = made.ranks[static_cast<std::size_t>(rank)];
@@ -189,23 +189,23 @@ class Text {
   }
 
   void add(GoalRank& rank, GoalSchedule& made) {
-    if (rank.ops.size() >= kMostGoalOps) fail("a rank has too many operations");
+    if (rank.ops.size() >= kMaxGoalOps) fail("a rank has too many operations");
     GoalOp op;
     rank.lines.push_back(static_cast<std::uint32_t>(line_));
     if (word_ == "calc") {
-      op.amount = number(0, kMostAmount);
+      op.amount = number(0, kMaxAmount);
     } else if (word_ == "send" || word_ == "recv") {
       op.kind = word_ == "send" ? GoalKind::send : GoalKind::receive;
-      op.amount = number(0, kMostAmount, "b");
+      op.amount = number(0, kMaxAmount, "b");
       const bool sends = op.kind == GoalKind::send;
       if (!next() || word_ != (sends ? "to" : "from"))
         fail(sends ? "a send needs 'to' and a rank" : "a recv needs 'from' and a rank");
-      op.peer = static_cast<std::int32_t>(number(kGoalAny, kMostRanks));
+      op.peer = static_cast<std::int32_t>(number(kGoalAny, kMaxRanks));
       if (sends && op.peer == kGoalAny) fail("a send without a destination rank");
       if (op.peer >= static_cast<std::int32_t>(made.ranks.size()))
         fail("no rank " + std::to_string(op.peer));
       if (next_is("tag")) {
-        const std::int64_t tag = number(kGoalAny, kMostAmount);
+        const std::int64_t tag = number(kGoalAny, kMaxAmount);
         if (tag > std::numeric_limits<std::int32_t>::max())
           fail("the tag " + std::to_string(tag) + " is above 2^31 - 1");
         op.tag = static_cast<std::int32_t>(tag);
@@ -257,7 +257,7 @@ void read_binary_rank(std::string_view data, std::size_t number, GoalSchedule& m
   if (data.size() < 8) fail_rank(number);
   const std::uint32_t count = bytes.take<std::uint32_t>();
   const std::uint32_t roots = bytes.take<std::uint32_t>();
-  if (count > kMostGoalOps || bytes.left() / 4 < roots ||
+  if (count > kMaxGoalOps || bytes.left() / 4 < roots ||
       (bytes.left() - 4 * std::size_t{roots}) / kNodeBytes < count)
     fail_rank(number);
   for (std::uint32_t i = 0; i < roots; ++i) bytes.take<std::uint32_t>();
@@ -274,7 +274,7 @@ void read_binary_rank(std::string_view data, std::size_t number, GoalSchedule& m
     const auto tag = bytes.take<std::uint32_t>();
     op.cpu = bytes.take<std::uint8_t>();
     bytes.take<std::uint8_t>();
-    if (kind < 1 || kind > 3 || size > static_cast<std::uint64_t>(kMostAmount)) fail_rank(number);
+    if (kind < 1 || kind > 3 || size > static_cast<std::uint64_t>(kMaxAmount)) fail_rank(number);
     op.kind = static_cast<GoalKind>(kind);
     op.amount = static_cast<std::int64_t>(size);
     op.peer = static_cast<std::int32_t>(peer);

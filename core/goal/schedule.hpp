@@ -15,7 +15,7 @@
 namespace tisim {
 
 // Per rank: an operation number and one bit for its start or end fit in 32 bits.
-inline constexpr std::size_t kMostGoalOps = (std::size_t{1} << 31) - 1;
+inline constexpr std::size_t kMaxGoalOps = (std::size_t{1} << 31) - 1;
 
 enum class GoalKind : std::uint8_t { send = 1, receive = 2, compute = 3 };
 inline constexpr std::int32_t kGoalAny = -1;  // any source, any tag

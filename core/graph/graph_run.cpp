@@ -12,7 +12,7 @@ namespace tisim {
 namespace {
 
 // Minimum share of a GPU left to kernels, however many collectives run at once.
-constexpr double kLeastShare = 1.0 / 128;
+constexpr double kMinShare = 1.0 / 128;
 
 }  // namespace
 
@@ -353,8 +353,8 @@ void GraphRun::end_node(std::int32_t index) {
 
 // Updates the rates of a lane's kernels. A kernel with an unchanged rate keeps its exact end date.
 void GraphRun::share(Lane& lane) {
-  const double sms = std::max(1 - lane.sms, kLeastShare);
-  const double memory = std::max(1 - lane.memory, kLeastShare);
+  const double sms = std::max(1 - lane.sms, kMinShare);
+  const double memory = std::max(1 - lane.memory, kMinShare);
   for (const std::int32_t index : lane.computing) {
     Stream& s = stream(index);
     const Node& kernel = node(head(s).node);

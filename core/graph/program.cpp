@@ -11,7 +11,7 @@ namespace tisim {
 namespace {
 
 // Maximum number of nodes of a lane, counting repetitions.
-constexpr double kMostNodes = 1e12;
+constexpr double kMaxNodes = 1e12;
 
 void require(bool holds, const char* what) {
   if (!holds) throw std::invalid_argument(what);
@@ -95,7 +95,7 @@ void GraphPrograms::check() const {
                   ? node.count * sizes[static_cast<std::size_t>(node.target)]
                   : 1;
     }
-    require(size <= kMostNodes, "a lane has too many nodes");
+    require(size <= kMaxNodes, "a lane has too many nodes");
     sizes.push_back(size);
   }
   for (const std::int32_t block : lanes)

@@ -5,7 +5,7 @@
 namespace tisim {
 
 namespace {
-constexpr std::int32_t kLeastRoom = 8;  // minimum buffer size, operations
+constexpr std::int32_t kMinRoom = 8;  // minimum buffer size, operations
 
 // Fills the buffer from the trace and closes the reader at its end. Returns the number of
 // operations read.
@@ -37,9 +37,9 @@ void OperationSource::refill(Rank& rank) {
   }
   // A few ranks read far ahead, many ranks only a little: this bounds the total size of the
   // buffers. Insertions may have enlarged this one.
-  auto room = static_cast<std::size_t>(std::clamp(65536 / job.size, kLeastRoom, 512));
+  auto room = static_cast<std::size_t>(std::clamp(65536 / job.size, kMinRoom, 512));
   // Reading stops at the turns of short loops, so grow the buffer only as needed.
-  if (loops_) room = std::min(room, 2 * std::max<std::size_t>(rank.buffer.size(), kLeastRoom));
+  if (loops_) room = std::min(room, 2 * std::max<std::size_t>(rank.buffer.size(), kMinRoom));
   rank.buffer.resize(room, Op{});
   rank.cursor = 0;
   std::size_t filled = 0;

@@ -144,7 +144,7 @@ class ScheduleChecker {
 
   void check_bytes(const char* does) const {
     const double bytes = rows_.sizes[row_];
-    if (bytes >= 0 && bytes <= kLargestMessage && bytes == std::floor(bytes)) return;
+    if (bytes >= 0 && bytes <= kMaxMessageBytes && bytes == std::floor(bytes)) return;
     fail(does + text_of(bytes) + " bytes; give a whole number from 0 to 2^53");
   }
 

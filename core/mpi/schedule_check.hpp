@@ -53,7 +53,7 @@ struct ScheduleError : std::runtime_error {
 };
 
 // Largest message of a schedule, bytes: a double represents all smaller integers exactly.
-inline constexpr double kLargestMessage = 9007199254740992.0;  // 2^53
+inline constexpr double kMaxMessageBytes = 9007199254740992.0;  // 2^53
 
 // Returns the step of a row. Rows after unknown codes count as separate steps.
 std::size_t step_of(std::span<const std::int32_t> codes, std::span<const std::int32_t> peers,

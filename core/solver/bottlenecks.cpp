@@ -10,10 +10,10 @@ namespace tisim::max_min {
 
 namespace {
 // Number of changes after which sums are recomputed, so that rounding errors do not accumulate.
-constexpr std::int32_t kMostChanges = 1000;
+constexpr std::int32_t kMaxChanges = 1000;
 // Maximum number of members scanned when a constraint stops being slack; with more, the bottleneck
 // is dissolved.
-constexpr std::size_t kMostScanned = 512;
+constexpr std::size_t kMaxScanned = 512;
 }  // namespace
 
 // Returns the bottleneck number of a constraint, assigning one if necessary.
@@ -100,7 +100,7 @@ void Bottlenecks::adjust() {
     const double level = bottleneck.remaining / bottleneck.usage;
     const bool holds = !bottleneck.broken && bottleneck.members > 0 &&
                        !system_.slack(system_.constraint(bottleneck.constraint)) &&
-                       bottleneck.changes < kMostChanges && bottleneck.range.contains(level);
+                       bottleneck.changes < kMaxChanges && bottleneck.range.contains(level);
     if (holds) {
       bottleneck.level = level;
       listener_.set_level(number, level);
@@ -207,7 +207,7 @@ bool Bottlenecks::lower_highest_level(std::int32_t number, const Variable& varia
 // too many.
 bool Bottlenecks::adopt_constraint(std::int32_t index, std::int32_t number) {
   Constraint& constraint = system_.constraint(index);
-  if (constraint.members.size() > kMostScanned) return false;
+  if (constraint.members.size() > kMaxScanned) return false;
   constraint.remaining = constraint.capacity;
   constraint.usage = 0.0;
   if (constraint.updates > 0) system_.set_idle(index, false);

@@ -15,7 +15,7 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 }  // namespace
 
 void ProgressiveFilling::set_many(std::size_t variables) {
-  many_ = std::max(variables, ShareCache::kLargest + 1);  // the cache needs lists
+  many_ = std::max(variables, ShareCache::kMaxVariables + 1);  // the cache needs lists
 }
 
 void ProgressiveFilling::fill(Extent extent) {
@@ -196,12 +196,12 @@ void ProgressiveFilling::fix_members(const Constraint& constraint, double level)
 bool ProgressiveFilling::saturate_last(Constraint& constraint, double level) {
   if (static_cast<std::size_t>(constraint.unfixed) != unfixed_) return false;
   const std::size_t size = component_.variables().size();
-  const bool is_bottleneck = unfixed_ >= std::max(kSmallestBottleneck, size / 2);
+  const bool is_bottleneck = unfixed_ >= std::max(kMinBottleneckSize, size / 2);
   if (keeps_levels_ && !is_bottleneck) return false;
   if (is_bottleneck) {
     // It may become a bottleneck next time, which requires all its variables.
     if (extent_ == Extent::resumed) constraint.saturation_level = kUnknownLevel;
-    if (size > ShareCache::kLargest) propose(constraint, level);
+    if (size > ShareCache::kMaxVariables) propose(constraint, level);
   }
   const bool lists = proposal_.constraint >= 0;
   for (const std::int32_t index : component_.variables()) {

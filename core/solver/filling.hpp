@@ -43,7 +43,7 @@ enum class Extent { whole, resumed };
 class ProgressiveFilling {
  public:
   // Minimum number of variables of a bottleneck.
-  static constexpr std::size_t kSmallestBottleneck = 8;
+  static constexpr std::size_t kMinBottleneckSize = 8;
 
   // `precision`: fraction of a capacity below which the rest counts as zero; limits that differ by
   // less are equal.

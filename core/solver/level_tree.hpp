@@ -15,7 +15,7 @@ class LevelTree {
 
   void clear() {
     count_ = 0;
-    resize(kFewest);
+    resize(kMinLeaves);
   }
   // Appends a level, with the next number.
   void add(double level) {
@@ -38,7 +38,7 @@ class LevelTree {
   void append_within(double most, Stack<std::int32_t>& numbers) const { append(1, most, numbers); }
 
  private:
-  static constexpr std::size_t kFewest = 8;
+  static constexpr std::size_t kMinLeaves = 8;
 
   void resize(std::size_t leaves) {
     leaves_ = leaves;

@@ -11,7 +11,7 @@ namespace tisim::max_min {
 namespace {
 // Size of a component, relative to the usual size of parts, from which parts are worthwhile.
 constexpr double kMinRelativeSize = 8.0;
-constexpr std::size_t kLargest = 1U << 13;
+constexpr std::size_t kMaxComponent = 1U << 13;
 // Cost of a variable of a part, in variables that are solved together.
 constexpr std::size_t kCostOfMember = 16;
 // Cost of a change that is solved locally, in variables of a component.
@@ -22,20 +22,20 @@ constexpr double kWeight = 1.0 / 64;
 constexpr double kWeightOfLarge = 1.0 / 16;
 constexpr double kForgotten = 1.0 / 1024;  // decay of that mean per component solved whole
 // Average number of part variables per constraint, at most.
-constexpr std::size_t kMostUses = 32;
+constexpr std::size_t kMaxUses = 32;
 // Number of changes for which a large component is assumed large before its size is checked again.
 constexpr std::uint8_t kAssumedLarge = 31;  // below 64: see Constraint
 // Number of solutions after which the sums of constraints are recomputed, so that rounding errors
 // do not accumulate; or the number of members, whose sum rounds as much.
-constexpr std::size_t kMostUpdates = 64;
-constexpr std::size_t kMostIdleUpdates = 250;  // one variable each
-constexpr std::size_t kMostOfMany = 4096;      // error below `tolerance::kSameLevel`
+constexpr std::size_t kMaxUpdates = 64;
+constexpr std::size_t kMaxIdleUpdates = 250;     // one variable each
+constexpr std::size_t kMaxUpdatesOfMany = 4096;  // error below `tolerance::kSameLevel`
 // A variable limited by a constraint may be below its level by rounding: the share of an earlier
 // solution is kept, and so is the level of the constraint.
 constexpr double kHeld = 1 - 4 * tolerance::kSameLevel;
 bool is_summed_anew(const Constraint& constraint, std::size_t most) {
   return constraint.updates > most &&
-         constraint.updates > std::min(constraint.members.size(), kMostOfMany);
+         constraint.updates > std::min(constraint.members.size(), kMaxUpdatesOfMany);
 }
 }  // namespace
 
@@ -58,7 +58,7 @@ bool LocalSolver::solve(std::span<const std::int32_t> changed) {
   // Large parts are costly, so the mean follows them quickly.
   const auto size = static_cast<double>(part_.members().size());
   mean_size_ += (size - mean_size_) * (size > mean_size_ ? kWeightOfLarge : kWeight);
-  if (part_.members().size() > kLargest) part_.clear_and_release();
+  if (part_.members().size() > kMaxComponent) part_.clear_and_release();
   return possible_;
 }
 
@@ -95,7 +95,7 @@ bool LocalSolver::is_large(const Variable& variable) const {
 
 std::size_t LocalSolver::least_component() const {
   const auto usual = static_cast<std::size_t>(kMinRelativeSize * mean_size_);
-  return std::clamp(usual, least_, kLargest);
+  return std::clamp(usual, least_, kMaxComponent);
 }
 
 void LocalSolver::note_whole() { mean_size_ -= mean_size_ * kForgotten; }
@@ -137,7 +137,7 @@ bool LocalSolver::keeps_share(const LocalPart::Member& member) const {
 // part in it, whatever their shares.
 void LocalSolver::examine(Constraint& constraint) {
   const bool level_known = constraint.saturation_level != kUnknownLevel;
-  if (constraint.updates > 0 && level_known && !is_summed_anew(constraint, kMostUpdates)) return;
+  if (constraint.updates > 0 && level_known && !is_summed_anew(constraint, kMaxUpdates)) return;
   double used = 0.0, left_behind = 0.0, top = 0.0;
   bool departs = false;
   for (const Member& member : constraint.members) {
@@ -171,9 +171,9 @@ void LocalSolver::examine(Constraint& constraint) {
 void LocalSolver::include(std::int32_t index) {
   Variable& variable = system_.variable(index);
   if (!possible_ || in_part(variable) || variable.count == 0) return;
-  const std::size_t largest = std::max(kLargest, system_.variables() / kCostOfMember);
+  const std::size_t largest = std::max(kMaxComponent, system_.variables() / kCostOfMember);
   if (variable.bottleneck >= 0 || part_.members().size() >= largest ||
-      part_.uses() > kMostUses * largest) {
+      part_.uses() > kMaxUses * largest) {
     possible_ = false;
     return;
   }
@@ -248,7 +248,7 @@ void LocalSolver::use_idle(double sign) {
       if (use.link >= 0) continue;
       Constraint& constraint = system_.constraint(~use.link);
       constraint.remaining -= use.weight * more;
-      if (is_summed_anew(constraint, kMostIdleUpdates)) {
+      if (is_summed_anew(constraint, kMaxIdleUpdates)) {
         system_.set_idle(~use.link, false);
       } else {
         ++constraint.updates;

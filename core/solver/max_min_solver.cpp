@@ -143,7 +143,7 @@ void MaxMinSolver::fill_component() {
   } else if (size == 1) {
     const std::int32_t only = component_.variables()[0];
     shares.push_back({only, system_.variable(only).limit});
-  } else if (size <= ShareCache::kLargest) {
+  } else if (size <= ShareCache::kMaxVariables) {
     const std::uint64_t hash = ShareCache::hash(system_, component_);
     if (!cache_.recall(hash, system_, component_)) {
       filling_.fill(Extent::whole);

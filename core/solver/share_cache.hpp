@@ -18,7 +18,7 @@ namespace tisim::max_min {
 
 class ShareCache {
  public:
-  static constexpr std::size_t kLargest = 12;  // maximum number of variables of a cached component
+  static constexpr std::size_t kMaxVariables = 12;  // of a cached component
 
   // Hash of a component: a sum over its variables, independent of their order.
   static std::uint64_t hash(const System& system, const Component& component) {
@@ -73,7 +73,7 @@ class ShareCache {
   };
   struct Solution {
     std::uint64_t hash;
-    std::array<CountedShare, kLargest> shares;  // one per variable
+    std::array<CountedShare, kMaxVariables> shares;  // one per variable
   };
   static constexpr std::size_t kPlaces = 32768;
 

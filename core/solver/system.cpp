@@ -135,10 +135,10 @@ std::uint32_t System::type_number(const VariableType& type) {
 }
 
 std::int32_t System::add_variable(VariableType type) {
-  constexpr std::size_t kMost = std::numeric_limits<std::int32_t>::max();
+  constexpr std::size_t kMaxCount = std::numeric_limits<std::int32_t>::max();
   type.elements = elements_.size() - pending_;
-  check_room(elements_.size() <= kMost, "all routes together have more than 2^31 links");
-  check_room(types_.size() < kMost, "more than 2^31 kinds of routes");
+  check_room(elements_.size() <= kMaxCount, "all routes together have more than 2^31 links");
+  check_room(types_.size() < kMaxCount, "more than 2^31 kinds of routes");
   check_room(variables_.size() < std::size_t{1} << 29, "more than 2^29 pairs of hosts");
   fold_constraints(type, pending_);
   Variable variable;

@@ -66,7 +66,7 @@ class NumberIndex {
   // Renumbers all objects as 0 to `count` - 1, with space for as many more.
   template <class Hash>
   void renumber(std::size_t count, Hash hash) {
-    clear(std::bit_ceil(3 * count + kLeast));
+    clear(std::bit_ceil(3 * count + kMinPlaces));
     for (size_ = 0; size_ < count; ++size_) {
       const auto number = static_cast<std::int32_t>(size_);
       put(number, hash(number));
@@ -74,7 +74,7 @@ class NumberIndex {
   }
 
  private:
-  static constexpr std::size_t kLeast = 16;
+  static constexpr std::size_t kMinPlaces = 16;
 
   void clear(std::size_t places) {
     places_ = std::vector<std::int32_t>(places, -1);
@@ -87,8 +87,8 @@ class NumberIndex {
     places_[at] = number;
   }
 
-  std::vector<std::int32_t> places_ = std::vector<std::int32_t>(kLeast, -1);
-  std::size_t mask_ = kLeast - 1;
+  std::vector<std::int32_t> places_ = std::vector<std::int32_t>(kMinPlaces, -1);
+  std::size_t mask_ = kMinPlaces - 1;
   std::size_t size_ = 0;
 };
 

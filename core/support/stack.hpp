@@ -30,7 +30,7 @@ class Stack {
   ~Stack() { std::free(places_); }
 
   void push_back(T item) {
-    if (size_ == room_) reserve(2 * std::size_t{room_} + kLeast);
+    if (size_ == room_) reserve(2 * std::size_t{room_} + kMinRoom);
     places_[size_++] = item;
   }
   // Reserves space for `more` items at the end.
@@ -47,12 +47,12 @@ class Stack {
   // Empties the list and releases a large buffer: it may not be refilled soon.
   void clear_and_release() {
     size_ = 0;
-    if (std::size_t{room_} * sizeof(T) >= kMuch) Stack().swap(*this);
+    if (std::size_t{room_} * sizeof(T) >= kMinReleased) Stack().swap(*this);
   }
   // Reserves space for at least `room` items.
   [[gnu::noinline]] void reserve(std::size_t room) {
     if (room <= room_) return;
-    void* const places = room > kMost ? nullptr : std::realloc(places_, room * sizeof(T));
+    void* const places = room > kMaxRoom ? nullptr : std::realloc(places_, room * sizeof(T));
     if (places == nullptr) throw std::bad_alloc();
     places_ = static_cast<T*>(places);
     room_ = static_cast<std::uint32_t>(room);
@@ -84,9 +84,9 @@ class Stack {
   const T* end() const { return places_ + size_; }
 
  private:
-  static constexpr std::size_t kLeast = 4;
-  static constexpr std::size_t kMost = 0xffffffff;
-  static constexpr std::size_t kMuch = 1U << 20;  // bytes
+  static constexpr std::size_t kMinRoom = 4;
+  static constexpr std::size_t kMaxRoom = 0xffffffff;
+  static constexpr std::size_t kMinReleased = 1U << 20;  // bytes
 
   void swap(Stack& other) noexcept {
     std::swap(places_, other.places_);

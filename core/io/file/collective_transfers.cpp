@@ -41,9 +41,9 @@ void CollectiveTransfers::add_pieces(const Rank& rank, CollectiveTransfer& trans
   auto& pieces = transfer.pieces[place];
   part.view->for_each_piece(
       part.position, part.bytes, [&](std::int64_t offset, std::int64_t bytes) {
-        if (++transfer.count > kMostPieces) {
+        if (++transfer.count > kMaxPieces) {
           runtime_.jobs.fail(rank, "this collective call has more than " +
-                                       std::to_string(kMostPieces) +
+                                       std::to_string(kMaxPieces) +
                                        " pieces of the file, too many for two-phase I/O; "
                                        "use tisim/collective-io:independent");
         }

@@ -70,7 +70,7 @@ class CollectiveTransfers {
     std::int32_t number = 0;  // rank in the communicator
   };
   // Maximum number of pieces per call, which limits the memory of a plan.
-  static constexpr std::int64_t kMostPieces = std::int64_t{1} << 22;
+  static constexpr std::int64_t kMaxPieces = std::int64_t{1} << 22;
 
   void add_pieces(const Rank& rank, CollectiveTransfer& transfer, std::size_t place,
                   const Part& part) const;

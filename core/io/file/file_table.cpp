@@ -9,8 +9,8 @@
 namespace tisim {
 
 std::int64_t FileTable::end_of(std::int64_t offset, std::int64_t bytes) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  return offset > kMost - bytes ? kMost : offset + bytes;
+  constexpr std::int64_t kMaxOffset = std::numeric_limits<std::int64_t>::max();
+  return offset > kMaxOffset - bytes ? kMaxOffset : offset + bytes;
 }
 
 // Joins disk and name into one key, so that a file takes one map entry.
