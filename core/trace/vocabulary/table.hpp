@@ -93,9 +93,9 @@ enum class Form : std::uint8_t {
   ROW(nop, .role = Role::nothing)                                                                  \
   ROW(compute, .role = Role::compute, .blocks = true, .form = Form::compute,                       \
       .usage = "flops [threads=N sum=S]",                                                          \
-      .effect = "computes so many flops (or instructions: whatever the hosts' speed counts)")      \
+      .effect = "performs this many flops (or instructions, if the hosts' speed counts those)")    \
   ROW(sleep, .role = Role::sleep, .blocks = true, .form = Form::sleep, .usage = "seconds",         \
-      .effect = "does nothing for so long")                                                        \
+      .effect = "idles for this time")                                                             \
   ROW(send, .role = Role::send, .blocks = true, TISIM_SEND)                                        \
   ROW(ssend, .role = Role::send, TISIM_SYNCHRONOUS, .blocks = true, TISIM_SEND, TISIM_SEND_MODE)   \
   ROW(bsend, .role = Role::send, TISIM_BUFFERED, TISIM_SEND, TISIM_SEND_MODE)                      \
@@ -105,11 +105,11 @@ enum class Form : std::uint8_t {
   ROW(ibsend, .role = Role::send, TISIM_BUFFERED, .makes_request = true, TISIM_SEND,               \
       TISIM_SEND_MODE)                                                                             \
   ROW(recv, .role = Role::receive, .receives = true, .blocks = true, TISIM_RECEIVE,                \
-      .effect = "count < 0: of unknown size, probed for first")                                    \
+      .effect = "count < 0: unknown size, probed first")                                           \
   ROW(irecv, .role = Role::receive, .receives = true, .makes_request = true, TISIM_RECEIVE,        \
-      .effect = "count < 0: of unknown size, probed for first")                                    \
+      .effect = "count < 0: unknown size, probed first")                                           \
   ROW(sendrecv, .role = Role::exchange, .blocks = true, .form = Form::sendrecv,                    \
-      .usage = "scount dst rcount src [stype rtype]", .effect = "tag 0 both ways")                 \
+      .usage = "scount dst rcount src [stype rtype]", .effect = "tag 0 in both directions")        \
   ROW(recv_half, .role = Role::receive_half, .receives = true, .blocks = true, .name = "recv")     \
   ROW(wait, .role = Role::complete_one, .blocks = true, TISIM_REQUEST)                             \
   ROW(wait_last, .role = Role::complete_last, .blocks = true, .name = "wait")                      \
@@ -119,11 +119,11 @@ enum class Form : std::uint8_t {
   ROW(test, .role = Role::complete_one, TISIM_REQUEST)                                             \
   ROW(test_last, .role = Role::complete_last, .name = "test")                                      \
   ROW(cancel, .role = Role::cancel, TISIM_ONE_REQUEST,                                             \
-      .effect = "addition: withdraws that request, if its message is not matched; the request is " \
-                "still waited for")                                                                \
+      .effect = "addition: cancels this request unless its message has been matched; the request " \
+                "must still be waited for")                                                        \
   ROW(request_free, .role = Role::free_request, TISIM_ONE_REQUEST,                                 \
-      .effect = "addition: nobody waits for that request, whose message goes on; also of a "       \
-                "persistent request")                                                              \
+      .effect = "addition: frees this request without waiting for it; its message continues; "     \
+                "also for persistent requests")                                                    \
   ROW(testall, .role = Role::complete_all, TISIM_REQUESTS)                                         \
   ROW(testany, .role = Role::complete_any, TISIM_REQUESTS)                                         \
   ROW(testsome, .role = Role::complete_some, TISIM_REQUESTS)                                       \
@@ -138,10 +138,10 @@ enum class Form : std::uint8_t {
       .effect = "addition")                                                                        \
   ROW(start, .role = Role::start, .makes_request = true, .form = Form::start,                      \
       .usage = "src dst tag or request=N",                                                         \
-      .effect = "addition: the persistent request of that key or number")                          \
+      .effect = "addition: starts the persistent request with this key or number")                 \
   ROW(startall, .role = Role::start_all, .makes_request = true, .form = Form::requests,            \
       .usage = "[number of requests] or requests=N,M,...",                                         \
-      .effect = "the persistent requests of these numbers, or all that are not active")            \
+      .effect = "starts the persistent requests with these numbers, or all inactive ones")         \
   ROW(number_request, .role = Role::number_request, .name = "request")                             \
   ROW(number_persistent, .role = Role::number_persistent, .name = "request")                       \
   ROW(collective, .role = Role::collective, .blocks = true)                                        \
@@ -149,16 +149,16 @@ enum class Form : std::uint8_t {
   ROW(wait_icollective, .role = Role::complete_collective, .blocks = true, .name = "wait")         \
   ROW(comm_split, .role = Role::make_communicator, .blocks = true, .form = Form::comm_split,       \
       .operation = Operation::comm_split, .usage = "parent new color key",                         \
-      .effect = "addition; alone it does nothing")                                                 \
+      .effect = "addition: divides a communicator by color")                                       \
   ROW(comm_dup, .role = Role::make_communicator, .blocks = true, .form = Form::comm_dup,           \
       .operation = Operation::comm_dup, .usage = "parent new",                                     \
-      .effect = "addition; alone it does nothing")                                                 \
+      .effect = "addition: copies a communicator")                                                 \
   ROW(comm_idup, .role = Role::make_communicator, .form = Form::comm_dup,                          \
       .operation = Operation::comm_idup, .usage = "parent new",                                    \
       .effect = "addition: the same without waiting or messages")                                  \
   ROW(comm_group, .role = Role::make_communicator, .blocks = true, .form = Form::comm_group,       \
       .operation = Operation::comm_group, .usage = "new rank...",                                  \
-      .effect = "addition: a communicator of these ranks of the world, which all call this")       \
+      .effect = "addition: creates a communicator of these world ranks, all of which call it")     \
   ROW(threads, .role = Role::threads, .name = "compute")                                           \
   ROW(comm_free, .role = Role::free_communicator, .form = Form::comm_free,                         \
       .operation = Operation::comm_free, .usage = "comm", .effect = "addition")                    \
@@ -170,22 +170,22 @@ enum class Form : std::uint8_t {
   ROW(window, .role = Role::window, .blocks = true)                                                \
   ROW(launch, .role = Role::launch, .blocks = true, .form = Form::custom,                          \
       .operation = Operation::custom, .usage = "block [times]",                                    \
-      .effect = "addition: launches a block of the graph on the GPU of the rank (`--graph`), and " \
-                "waits where the block synchronizes")
+      .effect = "addition: launches a block of the graph (`--graph`) on the rank's GPU, and waits "\
+                "where the block synchronizes")
 
 #define TISIM_SYNCHRONOUS .mode = SendMode::synchronous
 #define TISIM_BUFFERED .mode = SendMode::buffered
 #define TISIM_SEND                                                                                 \
   .form = Form::send, .usage = "dst tag count [type]", .legacy_usage = "dst count [type]"
-#define TISIM_SEND_MODE .effect = "synchronous and buffered mode"
+#define TISIM_SEND_MODE .effect = "synchronous or buffered mode"
 #define TISIM_SEND_INIT .effect = "addition: a persistent request"
 #define TISIM_RECEIVE                                                                              \
   .form = Form::receive, .usage = "src tag count [type]", .legacy_usage = "src [count [type]]"
 #define TISIM_REQUEST                                                                              \
   .form = Form::request, .usage = "src dst tag or request=N",                                      \
   .legacy_usage = "no arguments or request=N",                                                     \
-  .effect = "the oldest pending request of a message from `src` to `dst` with that tag, or the "   \
-            "one of that number"
+  .effect = "the oldest pending request for a message from `src` to `dst` with this tag, or the "  \
+            "one with this number"
 #define TISIM_ONE_REQUEST                                                                          \
   .form = Form::request, .usage = "src dst tag or request=N", .legacy_usage = "request=N"
 #define TISIM_REQUESTS                                                                             \
@@ -194,7 +194,7 @@ enum class Form : std::uint8_t {
   .form = Form::requests,                                                                          \
   .usage = "[number of requests] or requests=N,M,... [completed=N,...]", TISIM_OF_REQUESTS
 #define TISIM_OF_REQUESTS                                                                          \
-  .effect = "of these, or of all that are pending; how many there are is not used"
+  .effect = "these requests, or all pending ones; the number of requests is ignored"
 
 // ROW(operation, properties): the collectives. Each is two actions, with and without an `i` before
 // its name; the kinds of their operations are `collective` and `icollective`.
@@ -211,7 +211,7 @@ enum class Form : std::uint8_t {
   ROW(allreduce, .usage = "count flops [type]", .request_tag = -4446)                              \
   ROW(alltoall, .usage = "scount rcount [stype rtype]", .request_tag = -1113)                      \
   ROW(alltoallv, .usage = "sbuf s0..sP-1 [displacements] rbuf r0..rP-1 [displacements] [stype rtype]", \
-      .effect = "the sizes of the buffers, `sbuf` and `rbuf`, and displacements are not used",     \
+      .effect = "the buffer sizes `sbuf` and `rbuf` and the displacements are ignored",            \
       .request_tag = -1001)                                                                        \
   ROW(gather, .usage = "scount rcount [root [stype rtype]]", .flow = DataFlow::to_root,            \
       .request_tag = -446)                                                                         \
@@ -223,7 +223,7 @@ enum class Form : std::uint8_t {
       .request_tag = -335)                                                                         \
   ROW(allgather, .usage = "scount rcount [stype rtype]", .request_tag = -557)                      \
   ROW(allgatherv, .usage = "scount r0..rP-1 [stype rtype] [displacements]",                        \
-      .effect = "displacements are not used", .request_tag = -668)                                 \
+      .effect = "displacements are ignored", .request_tag = -668)                                  \
   ROW(reducescatter, .usage = "r0..rP-1 flops [type]", .request_tag = -890)                        \
   ROW(scan, .usage = "count flops [type]", .flow = DataFlow::chain, .request_tag = -889)           \
   ROW(exscan, .usage = "count flops [type]", .flow = DataFlow::chain, .request_tag = -889)         \
@@ -239,8 +239,8 @@ enum class Form : std::uint8_t {
 // Number and ranks of the destinations, then of the sources.
 #define TISIM_NEIGHBOURS "D to0..toD-1 S from0..fromS-1 "
 #define TISIM_AMONG_NEIGHBOURS                                                                     \
-  .effect = "addition: to and from those ranks, -666: nobody; the n-th message from one rank to "  \
-            "another is the n-th that the other one lists",                                        \
+  .effect = "addition: to and from these ranks, -666: none; the n-th message from one rank to "    \
+            "another matches the n-th that the receiver lists",                                    \
   .flow = DataFlow::neighbours, .request_tag = -1002 /* SimGrid has none */
 
 // ROW(operation, properties): calls on files, in POSIX and MPI-IO terms. The kind of their
@@ -253,15 +253,18 @@ enum class Form : std::uint8_t {
 // call of MPI).
 #define TISIM_FILE_CALLS(ROW)                                                                      \
   ROW(open, .usage = "handle name [flags] [size=bytes]",                                           \
-      .effect = "the handle stands for that file until `close`")                                   \
-  ROW(close, .usage = "handle", .effect = "the handle is free")                                    \
-  ROW(read, .usage = "handle bytes", .effect = "from the position of the handle, which moves on")  \
-  ROW(write, .usage = "handle bytes", .effect = "to the position of the handle, which moves on")   \
-  ROW(pread, .usage = "handle bytes offset", .effect = "from an offset; the position stays")       \
-  ROW(pwrite, .usage = "handle bytes offset", .effect = "to an offset; the position stays")        \
+      .effect = "the handle refers to this file until `close`")                                    \
+  ROW(close, .usage = "handle", .effect = "frees the handle")                                      \
+  ROW(read, .usage = "handle bytes", .effect = "reads at the handle's position and advances it")   \
+  ROW(write, .usage = "handle bytes", .effect = "writes at the handle's position and advances it") \
+  ROW(pread, .usage = "handle bytes offset",                                                       \
+      .effect = "reads at an offset; the position does not change")                                \
+  ROW(pwrite, .usage = "handle bytes offset",                                                      \
+      .effect = "writes at an offset; the position does not change")                               \
   ROW(lseek, .usage = "handle offset [set or cur or end]",                                         \
-      .effect = "moves the position: from the beginning (`set`), by the offset, from the end")     \
-  ROW(fsync, .usage = "handle", .effect = "does nothing: what is written is on the disk")          \
+      .effect = "sets the position relative to the beginning (`set`), the position (`cur`) or "    \
+                "the end")                                                                         \
+  ROW(fsync, .usage = "handle", .effect = "does nothing: written data are already on the disk")    \
   ROW(stat, .usage = "name", .effect = "does nothing, but the file's disk must exist")             \
   ROW(unlink, .usage = "name", .effect = "removes the file")                                       \
   ROW(mkdir, .usage = "name", .effect = "does nothing, but the directory's disk must exist")       \
@@ -279,24 +282,25 @@ enum class Form : std::uint8_t {
   ROW(file_write_at_all, .usage = "handle bytes offset", .like = Operation::pwrite,                \
       .synchronises = true)                                                                        \
   ROW(file_read_shared, .usage = "handle bytes", .like = Operation::read, .is_shared = true,       \
-      .effect = "at the position that all ranks share")                                            \
+      .effect = "at the position shared by all ranks")                                             \
   ROW(file_write_shared, .usage = "handle bytes", .like = Operation::write, .is_shared = true,     \
-      .effect = "at the position that all ranks share")                                            \
+      .effect = "at the position shared by all ranks")                                             \
   ROW(file_read_ordered, .usage = "handle bytes", .like = Operation::read, .synchronises = true,   \
-      .is_shared = true, .effect = "the same, all ranks together")                                 \
+      .is_shared = true, .effect = "the same, collectively")                                       \
   ROW(file_write_ordered, .usage = "handle bytes", .like = Operation::write,                       \
-      .synchronises = true, .is_shared = true, .effect = "the same, all ranks together")           \
+      .synchronises = true, .is_shared = true, .effect = "the same, collectively")                 \
   ROW(file_seek, .usage = "handle offset [set or cur or end]", .like = Operation::lseek)           \
   ROW(file_seek_shared, .usage = "handle offset [set or cur or end]", .like = Operation::lseek,    \
       .synchronises = true, .is_shared = true)                                                     \
   ROW(file_sync, .usage = "handle", .like = Operation::fsync, .synchronises = true)                \
   ROW(file_set_view, .usage = "handle [displacement block [count distance]... distance]",          \
       .synchronises = true,                                                                        \
-      .effect = "synchronises; positions and offsets are bytes of the file, or of the view")       \
+      .effect = "synchronises; positions and offsets count bytes of the view, or of the file "     \
+                "without one")                                                                     \
   ROW(file_set_size, .usage = "handle bytes", .synchronises = true,                                \
-      .effect = "cuts the file, or makes it longer by a hole")                                     \
+      .effect = "truncates the file, or extends it with a hole")                                   \
   ROW(file_preallocate, .usage = "handle bytes", .synchronises = true,                             \
-      .effect = "makes the file so long at least, and takes the room")                             \
+      .effect = "makes the file at least this long and allocates the space")                       \
   ROW(file_iread, .usage = "handle bytes", TISIM_FILE_REQUEST(read, false))                        \
   ROW(file_iwrite, .usage = "handle bytes", TISIM_FILE_REQUEST(write, false))                      \
   ROW(file_iread_at, .usage = "handle bytes offset", TISIM_FILE_REQUEST(pread, false))             \
@@ -326,14 +330,14 @@ enum class Form : std::uint8_t {
 
 #define TISIM_FILE_REQUEST(call, shared)                                                           \
   .like = Operation::call, .is_shared = shared, .makes_request = true,                             \
-  .effect = "the same, and nobody waits; a request is pending until it is over"
+  .effect = "the same, non-blocking: a request is pending until it completes"
 
 #define TISIM_FILE_BEGIN(call, whole, shared)                                                      \
   .like = Operation::call, .synchronises = true, .is_shared = shared, .part_of = Operation::whole, \
-  .effect = "the first of two steps of that collective call"
+  .effect = "begins this collective call"
 
 #define TISIM_FILE_END(whole)                                                                      \
-  .usage = "handle", .part_of = Operation::whole, .effect = "the second step: the call is over"
+  .usage = "handle", .part_of = Operation::whole, .effect = "ends this collective call"
 
 // ROW(operation, properties): one-sided communication. The kind of their operations is `window`.
 //
@@ -344,21 +348,22 @@ enum class Form : std::uint8_t {
   ROW(win_allocate, .form = WindowForm::size, TISIM_WINDOW_MADE)                                   \
   ROW(win_allocate_shared, .form = WindowForm::size, TISIM_WINDOW_MADE)                            \
   ROW(win_create_dynamic, .form = WindowForm::alone, TISIM_WINDOW_MADE)                            \
-  ROW(win_free, .form = WindowForm::alone, .effect = "all ranks of the communicator; the number is free") \
+  ROW(win_free, .form = WindowForm::alone,                                                         \
+      .effect = "all ranks of the communicator; frees the number")                                 \
   ROW(win_fence, .form = WindowForm::fence,                                                        \
-      .effect = "all ranks: accesses before it are over, the next epoch begins")                   \
-  ROW(win_post, .form = WindowForm::group, .effect = "lets these ranks access this one's part")    \
+      .effect = "all ranks: completes earlier accesses and begins the next epoch")                 \
+  ROW(win_post, .form = WindowForm::group, .effect = "lets these ranks access this rank's part")   \
   ROW(win_start, .form = WindowForm::group, .effect = "waits for the `win_post` of these ranks")   \
-  ROW(win_complete, .form = WindowForm::alone, .effect = "ends what `win_start` began")            \
+  ROW(win_complete, .form = WindowForm::alone, .effect = "ends the epoch that `win_start` began")  \
   ROW(win_wait, .form = WindowForm::alone,                                                         \
       .effect = "waits until all ranks of the `win_post` have completed") \
   ROW(win_lock, .form = WindowForm::lock)                                                          \
-  ROW(win_unlock, .form = WindowForm::target, .effect = "accesses of the target are over")         \
-  ROW(win_lock_all, .form = WindowForm::alone, .effect = "a shared lock of each rank")             \
+  ROW(win_unlock, .form = WindowForm::target, .effect = "completes accesses to the target")        \
+  ROW(win_lock_all, .form = WindowForm::alone, .effect = "a shared lock on each rank")             \
   ROW(win_unlock_all, .form = WindowForm::alone)                                                   \
-  ROW(win_flush, .form = WindowForm::target, .effect = "accesses of the target are over")          \
+  ROW(win_flush, .form = WindowForm::target, .effect = "completes accesses to the target")         \
   ROW(win_flush_local, .form = WindowForm::target,                                                 \
-      .effect = "accesses of the target are over on this rank")                                    \
+      .effect = "completes accesses to the target on this rank")                                   \
   ROW(win_flush_all, .form = WindowForm::alone)                                                    \
   ROW(win_flush_local_all, .form = WindowForm::alone)                                              \
   ROW(put, .form = WindowForm::access, .stores = true)                                             \
@@ -369,7 +374,7 @@ enum class Form : std::uint8_t {
   ROW(fetch_and_op, .form = WindowForm::access, TISIM_WINDOW_FETCH,                                \
       .effect = "the same for one element")                                                        \
   ROW(compare_and_swap, .form = WindowForm::access, .stores = true, .fetches = true,               \
-      .effect = "fetches and puts one element, as if it were equal")                               \
+      .effect = "fetches and puts one element, as if the comparison succeeded")                    \
   ROW(rput, .form = WindowForm::access, .stores = true, TISIM_WINDOW_REQUEST)                      \
   ROW(rget, .form = WindowForm::access, .fetches = true, TISIM_WINDOW_REQUEST)                     \
   ROW(raccumulate, .form = WindowForm::access, .stores = true, .combines = true,                   \
@@ -377,14 +382,14 @@ enum class Form : std::uint8_t {
   ROW(rget_accumulate, .form = WindowForm::access, TISIM_WINDOW_FETCH, TISIM_WINDOW_REQUEST)
 
 #define TISIM_WINDOW_MADE                                                                          \
-  .effect = "all ranks of the communicator; the number stands for the window until `win_free`"
+  .effect = "all ranks of the communicator; the number refers to the window until `win_free`"
 #define TISIM_WINDOW_FETCH .stores = true, .fetches = true, .combines = true
 #define TISIM_WINDOW_REQUEST .makes_request = true
 
 // ROW(action, properties): actions whose operation is a `nop`.
 #define TISIM_MARKERS(ROW)                                                                         \
   ROW(init, .form = Form::init,                                                                    \
-      .effect = "an argument makes double the default type, otherwise it is byte; from here on")   \
+      .effect = "from here on, the default type is double if there is an argument, else byte")     \
   ROW(finalize, .form = Form::finalize, .effect = "does nothing")                                  \
   ROW(location, .form = Form::location, .effect = "does nothing")                                  \
   ROW(comm_size, .form = Form::ignored, .effect = "does nothing")
@@ -564,7 +569,7 @@ constexpr const FileTraits& file_traits_of(Operation call) {
   return kFileTraits[static_cast<std::size_t>(call) - kFirstFileCall];
 }
 // A rank's own action in a call on files, as the equivalent POSIX call if there is one.
-constexpr Operation own_part_of(Operation call) {
+constexpr Operation posix_equivalent(Operation call) {
   const Operation like = file_traits_of(call).like;
   return like == Operation::barrier ? call : like;
 }
