@@ -94,7 +94,7 @@ TEST("playback: without a limit all ranks are played") {
 }
 
 // Records its notifications: the line of an action, the number of a message.
-struct Told : Listener, StateSink {
+struct EventRecorder : Listener, StateSink {
   std::size_t ranks() const override { return kAnyRanks; }
   void begin(const OpenAction& action) override { add("begin", action.start.line); }
   void end(const OpenAction& action) override { add("end", action.start.line); }
@@ -138,7 +138,7 @@ void play_action(TimeWindow& window, std::uint32_t line, double start, double en
 }
 
 std::string events_between(double begin, double end) {
-  const auto listener = std::make_shared<Told>();
+  const auto listener = std::make_shared<EventRecorder>();
   TimeWindow window(listener, listener, begin, end);
   for (std::uint32_t line = 1; line <= 4; ++line) play_action(window, line, line - 1.0, line);
   return listener->text;

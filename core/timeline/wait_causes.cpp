@@ -49,19 +49,19 @@ void WaitCauses::walk(std::uint32_t place, std::vector<Part>& parts) const {
 }
 
 // Computes the shares of the parts found by walk().
-void WaitCauses::explain(Room& room) {
-  room.shares.clear();
-  std::vector<Part>& parts = room.parts;
+void WaitCauses::explain(Scratch& scratch) {
+  scratch.shares.clear();
+  std::vector<Part>& parts = scratch.parts;
   // Parts in the same state cancel: in order of length, each is paired with the nearest shorter one
   // of the other path.
-  std::vector<Length>& order = room.order;
+  std::vector<Length>& order = scratch.order;
   order.clear();
   for (std::uint32_t i = 0; i < parts.size(); ++i)
     order.push_back({parts[i].seconds, i, parts[i].state});
   std::ranges::sort(order, [](const Length& x, const Length& y) {
     return std::tie(x.state, x.seconds, x.part) < std::tie(y.state, y.seconds, y.part);
   });
-  std::vector<std::uint32_t>& open = room.open;
+  std::vector<std::uint32_t>& open = scratch.open;
   open.clear();
   for (const Length& length : order) {
     Part& part = parts[length.part];
@@ -94,16 +94,16 @@ void WaitCauses::explain(Room& room) {
   }
   for (const Part& part : parts)
     if (part.is_late && part.seconds > 0.0)
-      room.shares.push_back({part.row, part.state, part.seconds});
+      scratch.shares.push_back({part.row, part.state, part.seconds});
 }
 
 std::vector<CauseShare> WaitCauses::of(std::uint32_t row) const {
-  Room room;
+  Scratch scratch;
   const std::uint32_t place = place_of(row);
   if (place == StatePaths::kNone) return {};
-  walk(place, room.parts);
-  explain(room);
-  return room.shares;
+  walk(place, scratch.parts);
+  explain(scratch);
+  return scratch.shares;
 }
 
 std::vector<std::uint32_t> WaitCauses::late_path(std::uint32_t row) const {
@@ -127,13 +127,13 @@ CauseSums WaitCauses::sums() const {
   CauseSums sums;
   sums.by_row.resize(states_.size());
   sums.by_rank.resize(paths_.ranks() * static_cast<std::size_t>(kStates));
-  Room room;
+  Scratch scratch;
   for (std::uint32_t place = 0; place < paths_.size(); ++place) {
     const StateRow& wait = paths_.state_at(place);
     if (!is_wait(wait)) continue;
-    walk(place, room.parts);
-    explain(room);
-    for (const CauseShare& share : room.shares) {
+    walk(place, scratch.parts);
+    explain(scratch);
+    for (const CauseShare& share : scratch.shares) {
       if (share.row == StatePaths::kNone) continue;
       sums.by_row[share.row].add(wait.rank, share.seconds);
       sums.explained.push_back({share.row, paths_.row_at(place), share.seconds});

@@ -81,7 +81,7 @@ class WaitCauses {
     std::uint8_t state;
   };
   // Scratch memory, reused between waits.
-  struct Room {
+  struct Scratch {
     std::vector<Part> parts;
     std::vector<Length> order;
     std::vector<std::uint32_t> open;
@@ -92,7 +92,7 @@ class WaitCauses {
   std::uint32_t place_in_rank(std::uint32_t row) const;
   // Walks both paths of the wait at a place back to where they diverge.
   void walk(std::uint32_t place, std::vector<Part>& parts) const;
-  static void explain(Room& room);
+  static void explain(Scratch& scratch);
 
   std::span<const StateRow> states_;
   StatePaths paths_;

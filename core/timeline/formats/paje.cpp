@@ -130,7 +130,7 @@ std::string_view colour_of(std::string_view value) {
 }  // namespace
 
 PajeWriter::PajeWriter(std::int32_t ranks)
-    : waiting_(static_cast<std::size_t>(ranks)), arrived_(static_cast<std::size_t>(ranks)) {
+    : current_links_(static_cast<std::size_t>(ranks)), arrived_(static_cast<std::size_t>(ranks)) {
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(std::size(kDefinitions)); ++i) {
     write_definition(text_, i, kDefinitions[i]);
   }
@@ -187,7 +187,7 @@ void PajeWriter::start_link(const OpenAction& action) {
   text_ << kStartLink << ' ';
   text_.seconds(start.time) << ' ' << kLinks << " 0 PTP " << start.rank + 1 << ' ';
   write_key(link);
-  waiting_[static_cast<std::size_t>(start.rank)] = link;
+  current_links_[static_cast<std::size_t>(start.rank)] = link;
 }
 
 void PajeWriter::write_key(const Started& link) {
@@ -197,8 +197,8 @@ void PajeWriter::write_key(const Started& link) {
 
 void PajeWriter::sent(const SentRecord& record, const OpenAction* action) {
   if (action == nullptr || action->start.level != 0) return;
-  Started& waiting = waiting_[static_cast<std::size_t>(record.source)];
-  if (waiting.number > 0) under_way_[record.message] = std::exchange(waiting, {});
+  Started& waiting = current_links_[static_cast<std::size_t>(record.source)];
+  if (waiting.number > 0) in_flight_[record.message] = std::exchange(waiting, {});
 }
 
 void PajeWriter::received(const MessageRecord& message, const OpenAction* /*action*/) {
@@ -208,14 +208,14 @@ void PajeWriter::received(const MessageRecord& message, const OpenAction* /*acti
 
 void PajeWriter::end_links(std::int32_t rank, double time) {
   // A rank's exchange with itself is not a message: it arrives when the call ends.
-  Started& waiting = waiting_[static_cast<std::size_t>(rank)];
+  Started& waiting = current_links_[static_cast<std::size_t>(rank)];
   if (waiting.number > 0) write_end(std::exchange(waiting, {}), rank, time);
   std::vector<std::int64_t>& arrived = arrived_[static_cast<std::size_t>(rank)];
   for (const std::int64_t number : arrived) {
-    const auto link = under_way_.find(number);
-    if (link == under_way_.end()) continue;
+    const auto link = in_flight_.find(number);
+    if (link == in_flight_.end()) continue;
     write_end(link->second, rank, time);
-    under_way_.erase(link);
+    in_flight_.erase(link);
   }
   arrived.clear();
 }

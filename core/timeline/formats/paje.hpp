@@ -38,8 +38,8 @@ class PajeWriter : public Writer {
 
   std::map<std::string_view, std::int32_t> values_;  // number of each state name
   std::int64_t links_ = 0;
-  std::vector<Started> waiting_;                         // by rank: the link of the current send
-  std::unordered_map<std::int64_t, Started> under_way_;  // by message number
+  std::vector<Started> current_links_;                   // by rank: the link of the current send
+  std::unordered_map<std::int64_t, Started> in_flight_;  // by message number
   std::vector<std::vector<std::int64_t>> arrived_;       // by rank: messages of the current action
 };
 

@@ -138,7 +138,7 @@ ParaverWriter::ParaverWriter(std::span<const std::int32_t> cpus, std::size_t win
   for (std::size_t rank = 0; rank < cpus.size(); ++rank) {
     Text text;
     text << cpus[rank] << ":1:" << static_cast<std::int64_t>(rank + 1) << ":1:";
-    places_.emplace_back(text.view());
+    locations_.emplace_back(text.view());
   }
 }
 
@@ -160,7 +160,7 @@ void ParaverWriter::end_line(std::int64_t time) {
 void ParaverWriter::call(const ActionStart& start, double time, const ParaverCall& call,
                          std::int32_t value) {
   const std::int64_t when = nanoseconds(time);
-  lines_text_ << "2:" << place(start.rank) << when << ':' << call.type << ':' << value;
+  lines_text_ << "2:" << location(start.rank) << when << ':' << call.type << ':' << value;
   if (call.type == kCollective && value != 0) {
     lines_text_ << ':' << kParaverSendSize << ':' << start.bytes << ':' << kParaverReceiveSize
                 << ':' << start.received << ':' << kParaverCommunicator << ':' << start.tag + 1;
@@ -171,7 +171,7 @@ void ParaverWriter::call(const ActionStart& start, double time, const ParaverCal
 
 void ParaverWriter::wait(std::int32_t rank, std::int64_t time, std::int32_t state,
                          std::int32_t cause) {
-  lines_text_ << "2:" << place(rank) << time << ':' << kParaverWaitState << ':' << state << ':'
+  lines_text_ << "2:" << location(rank) << time << ':' << kParaverWaitState << ':' << state << ':'
               << kParaverCause << ':' << cause;
   end_line(time);
 }
@@ -196,7 +196,7 @@ void ParaverWriter::row(const StateRow& row) {
   const std::int64_t start = nanoseconds(row.start);
   const std::int64_t end = nanoseconds(row.end);
   if (start == end) return;
-  lines_text_ << "1:" << place(row.rank) << start << ':' << end << ':' << number;
+  lines_text_ << "1:" << location(row.rank) << start << ':' << end << ':' << number;
   end_line(start);
   if (row.cause < 0) return;
   wait(row.rank, start, row.state, row.cause + 1);
@@ -207,8 +207,8 @@ void ParaverWriter::row(const StateRow& row) {
 void ParaverWriter::received(const MessageRecord& message, const OpenAction* action) {
   if (message.collective != 0 || action == nullptr) return;
   const std::int64_t sent = nanoseconds(message.sent);
-  lines_text_ << "3:" << place(message.source) << sent << ':' << nanoseconds(message.started) << ':'
-              << place(message.destination) << nanoseconds(message.received) << ':'
+  lines_text_ << "3:" << location(message.source) << sent << ':' << nanoseconds(message.started)
+              << ':' << location(message.destination) << nanoseconds(message.received) << ':'
               << nanoseconds(message.arrived) << ':' << message.bytes << ':' << message.tag;
   end_line(sent);
 }

@@ -40,7 +40,7 @@ class ParaverWriter : public Writer, public StateSink {
   // `cpus`: each rank's processor, counted from 1. `window`: number of records kept for sorting.
   ParaverWriter(std::span<const std::int32_t> cpus, std::size_t window);
 
-  std::size_t ranks() const override { return places_.size(); }
+  std::size_t ranks() const override { return locations_.size(); }
   void begin(const OpenAction& action) override;
   void end(const OpenAction& action) override;
   void received(const MessageRecord& message, const OpenAction* action) override;
@@ -56,8 +56,8 @@ class ParaverWriter : public Writer, public StateSink {
     std::int64_t time;          // nanoseconds
     std::uint32_t begin, size;  // in `lines_text_`
   };
-  std::string_view place(std::int32_t rank) const {
-    return places_[static_cast<std::size_t>(rank)];
+  std::string_view location(std::int32_t rank) const {
+    return locations_[static_cast<std::size_t>(rank)];
   }
   std::string_view text_of(const Line& line) const {
     return lines_text_.view().substr(line.begin, line.size);
@@ -67,7 +67,7 @@ class ParaverWriter : public Writer, public StateSink {
   void call(const ActionStart& start, double time, const ParaverCall& call, std::int32_t value);
   void wait(std::int32_t rank, std::int64_t time, std::int32_t state, std::int32_t cause);
 
-  std::vector<std::string> places_;  // by rank: processor:application:task:thread:
+  std::vector<std::string> locations_;  // by rank: processor:application:task:thread:
   std::size_t window_;
   Text lines_text_, late_text_;
   std::size_t begin_ = 0;                // of the current line in `lines_text_`

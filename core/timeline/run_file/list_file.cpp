@@ -42,10 +42,10 @@ std::vector<std::size_t> FlatBuffer::table(std::size_t referred_at,
   std::vector<std::uint16_t> places(2 + numbers);
   places[0] = static_cast<std::uint16_t>(places.size() * sizeof places[0]);
   places[1] = static_cast<std::uint16_t>(size);
-  auto place = static_cast<std::uint16_t>(kReference);
+  auto offset = static_cast<std::uint16_t>(kReference);
   for (const Field& field : fields) {
-    places[2 + field.number] = place;
-    place = static_cast<std::uint16_t>(place + field.size);
+    places[2 + field.number] = offset;
+    offset = static_cast<std::uint16_t>(offset + field.size);
   }
   align(2, 0);
   const std::size_t before = bytes_.size();
@@ -157,7 +157,7 @@ void ListFile::clear() {
 }
 
 void ListFile::pad() {
-  while (place() % kColumnAlignment != 0) text_ << '\0';
+  while (offset() % kColumnAlignment != 0) text_ << '\0';
 }
 
 void ListFile::write_message(std::string_view metadata) {
@@ -179,9 +179,9 @@ void ListFile::write_schema(FlatBuffer& to, std::size_t referred_at) const {
   for (std::size_t i = 0; i < fields_.size(); ++i) write_number(to, fields[i], fields_[i]);
 }
 
-ListFile::Places ListFile::write(std::span<const std::string_view> columns,
-                                 std::span<const std::int32_t> offsets,
-                                 std::span<const std::string_view> fields) {
+ListFile::Offsets ListFile::write(std::span<const std::string_view> columns,
+                                  std::span<const std::int32_t> offsets,
+                                  std::span<const std::string_view> fields) {
   const auto rows = static_cast<std::int64_t>(offsets.size()) - 1;
   const std::int64_t elements = offsets.back();
   std::vector<std::string_view> parts;
@@ -216,17 +216,17 @@ ListFile::Places ListFile::write(std::span<const std::string_view> columns,
   metadata.structs(batch[0], nodes.size(), bytes_of(nodes));
   metadata.structs(batch[1], buffers.size(), bytes_of(buffers));
 
-  const std::size_t begin = place();
+  const std::size_t begin = offset();
   write_message(metadata.finish());
   blocks_.push_back(
-      {static_cast<std::int64_t>(begin), static_cast<std::int32_t>(place() - begin), 0, body});
-  Places places;
+      {static_cast<std::int64_t>(begin), static_cast<std::int32_t>(offset() - begin), 0, body});
+  Offsets result;
   for (const std::string_view part : parts) {
-    places.push_back(place());
+    result.push_back(offset());
     text_ << part;
     pad();
   }
-  return places;
+  return result;
 }
 
 void ListFile::finish() {

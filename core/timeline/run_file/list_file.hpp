@@ -68,10 +68,10 @@ class ListFile {
   ListFile(std::vector<ListColumn> columns, const char* lists, std::vector<ListColumn> fields);
 
   // File offsets of the columns, followed by the offsets of the lists and the fields.
-  using Places = std::vector<std::size_t>;
+  using Offsets = std::vector<std::size_t>;
   // All as bytes. `offsets`: start of the list of each row, and one more.
-  Places write(std::span<const std::string_view> columns, std::span<const std::int32_t> offsets,
-               std::span<const std::string_view> fields);
+  Offsets write(std::span<const std::string_view> columns, std::span<const std::int32_t> offsets,
+                std::span<const std::string_view> fields);
   // Call when no batch follows.
   void finish();
 
@@ -87,7 +87,7 @@ class ListFile {
     std::int64_t body;
   };
 
-  std::size_t place() const { return before_ + text_.size(); }
+  std::size_t offset() const { return before_ + text_.size(); }
   void write_schema(FlatBuffer& to, std::size_t referred_at) const;
   // Writes a message's metadata, without its body.
   void write_message(std::string_view metadata);

@@ -135,7 +135,7 @@ std::string_view bytes_of_one(const Number& number) {
 
 ParquetFile::ParquetFile(std::vector<ParquetColumn> columns) : columns_(std::move(columns)) {
   text_ << kParquetMagic;
-  block_at_ = place();
+  block_at_ = offset();
 }
 
 void ParquetFile::clear() {
@@ -150,7 +150,7 @@ void ParquetFile::write_page(std::size_t values, Encoding encoding, bool is_dict
   ThriftWriter header(text_);
   header.int32(1, is_dictionary ? kDictionaryPage : kDataPage).int32(2, size).int32(3, size);
   if (is_dictionary) {
-    header.begin(7).int32(1, count).int32(2, code).truth(3, false).end();
+    header.begin(7).int32(1, count).int32(2, code).boolean(3, false).end();
   } else {
     const auto levels = static_cast<std::int32_t>(Encoding::rle);
     header.begin(5).int32(1, count).int32(2, code).int32(3, levels).int32(4, levels).end();
@@ -163,21 +163,21 @@ void ParquetFile::write_page(std::size_t values, Encoding encoding, bool is_dict
 void ParquetFile::end_chunk(std::size_t begin, std::size_t dictionary_size, Encoding encoding,
                             const Range* range) {
   const bool has_dictionary = dictionary_size > 0;
-  chunks_.push_back({begin + dictionary_size, has_dictionary ? begin : 0, place() - begin, encoding,
-                     range == nullptr ? Range{} : *range, range != nullptr});
+  chunks_.push_back({begin + dictionary_size, has_dictionary ? begin : 0, offset() - begin,
+                     encoding, range == nullptr ? Range{} : *range, range != nullptr});
 }
 
 template <class Value>
 void ParquetFile::add_repeating(std::span<const Value> values, Distinct<Value>& distinct) {
-  const std::size_t begin = place();
+  const std::size_t begin = offset();
   std::size_t dictionary_size = 0;
   Encoding encoding = Encoding::dictionary;
   if (distinct.find(values, kMostDistinct)) {
     page_ << bytes_of(distinct.values());
     write_page(distinct.values().size(), Encoding::plain, true);
-    dictionary_size = place() - begin;
+    dictionary_size = offset() - begin;
     page_ << static_cast<char>(distinct.bits());
-    write_hybrid(page_, distinct.places(), distinct.bits());
+    write_hybrid(page_, distinct.indices(), distinct.bits());
   } else if (column().type == ParquetType::real) {
     encoding = Encoding::plain;
     page_ << bytes_of(values);
@@ -196,14 +196,14 @@ void ParquetFile::add(std::span<const std::uint64_t> values) {
 }
 
 void ParquetFile::add_ascending(std::span<const std::uint32_t> values) {
-  const std::size_t begin = place();
+  const std::size_t begin = offset();
   write_deltas(page_, values);
   write_page(values.size(), Encoding::delta, false);
   end_chunk(begin, 0, Encoding::delta, nullptr);
 }
 
-void ParquetFile::add_truths(std::span<const std::uint32_t> values) {
-  const std::size_t begin = place();
+void ParquetFile::add_booleans(std::span<const std::uint32_t> values) {
+  const std::size_t begin = offset();
   for (std::size_t at = 0; at < values.size(); at += 8) {
     unsigned bits = 0;
     for (std::size_t i = at; i < std::min(at + 8, values.size()); ++i) {
@@ -216,7 +216,7 @@ void ParquetFile::add_truths(std::span<const std::uint32_t> values) {
 }
 
 void ParquetFile::add_reals(std::span<const double> values, std::span<const std::uint32_t> known) {
-  const std::size_t begin = place();
+  const std::size_t begin = offset();
   std::span<const double> present = values;
   if (column().is_optional) {
     std::uint32_t size = 0;
@@ -244,15 +244,15 @@ void ParquetFile::add_reals(std::span<const double> values, std::span<const std:
 }
 
 void ParquetFile::end_block(std::size_t rows) {
-  blocks_.push_back({rows, place() - block_at_, std::exchange(chunks_, {})});
-  block_at_ = place();
+  blocks_.push_back({rows, offset() - block_at_, std::exchange(chunks_, {})});
+  block_at_ = offset();
   rows_ += rows;
 }
 
 void ParquetFile::finish() {
-  const std::size_t begin = place();
+  const std::size_t begin = offset();
   write_footer();
-  text_.raw(static_cast<std::uint32_t>(place() - begin));
+  text_.raw(static_cast<std::uint32_t>(offset() - begin));
   text_ << kParquetMagic;
 }
 

@@ -33,7 +33,9 @@ class ThriftWriter {
 
   ThriftWriter& int32(int field, std::int32_t value) { return number(field, Type::int32, value); }
   ThriftWriter& int64(int field, std::int64_t value) { return number(field, Type::int64, value); }
-  ThriftWriter& truth(int field, bool value) { return header(field, value ? Type::yes : Type::no); }
+  ThriftWriter& boolean(int field, bool value) {
+    return header(field, value ? Type::yes : Type::no);
+  }
   ThriftWriter& binary(int field, std::string_view value) {
     header(field, Type::binary);
     return element(value);
@@ -111,7 +113,7 @@ class Distinct {
   bool find(std::span<const Value> rows, std::size_t most);
 
   const std::vector<Value>& values() const { return values_; }
-  const std::vector<std::uint32_t>& places() const { return places_; }
+  const std::vector<std::uint32_t>& indices() const { return indices_; }
   unsigned bits() const {
     return std::max(1U, static_cast<unsigned>(std::bit_width(values_.size() - 1)));
   }
@@ -119,7 +121,7 @@ class Distinct {
  private:
   static constexpr std::uint32_t kFree = ~0U;
   std::vector<Value> values_;
-  std::vector<std::uint32_t> places_;
+  std::vector<std::uint32_t> indices_;
   std::vector<std::uint32_t> slots_;  // a hash table of indices into `values_`
 };
 
@@ -129,11 +131,11 @@ bool Distinct<Value>::find(std::span<const Value> rows, std::size_t most) {
   slots_.assign(std::size_t{1} << log_slots, kFree);
   const std::size_t mask = slots_.size() - 1;
   values_.clear();
-  places_.resize(rows.size());
+  indices_.resize(rows.size());
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const Value value = rows[row];
     if (row > 0 && value == rows[row - 1]) {
-      places_[row] = places_[row - 1];
+      indices_[row] = indices_[row - 1];
       continue;
     }
     const std::uint64_t hash = std::uint64_t{value} * 0x9e3779b97f4a7c15U;
@@ -144,7 +146,7 @@ bool Distinct<Value>::find(std::span<const Value> rows, std::size_t most) {
       slots_[slot] = static_cast<std::uint32_t>(values_.size());
       values_.push_back(value);
     }
-    places_[row] = slots_[slot];
+    indices_[row] = slots_[slot];
   }
   return !rows.empty();
 }
@@ -174,7 +176,7 @@ class ParquetFile {
   void add(std::span<const std::uint64_t> values);
   // Adds a column of ascending values, whose differences are small.
   void add_ascending(std::span<const std::uint32_t> values);
-  void add_truths(std::span<const std::uint32_t> values);
+  void add_booleans(std::span<const std::uint32_t> values);
   // Adds real numbers that rarely repeat. `known`: 1 if a row has a value; empty: all have.
   void add_reals(std::span<const double> values, std::span<const std::uint32_t> known);
   // Call when all columns of a block have been added.
@@ -207,7 +209,7 @@ class ParquetFile {
   template <class Value>
   void add_repeating(std::span<const Value> values, Distinct<Value>& distinct);
   const ParquetColumn& column() const { return columns_[chunks_.size()]; }
-  std::size_t place() const { return before_ + text_.size(); }
+  std::size_t offset() const { return before_ + text_.size(); }
   // Writes a page's header and `page_`, and clears it.
   void write_page(std::size_t values, Encoding encoding, bool is_dictionary);
   void end_chunk(std::size_t begin, std::size_t dictionary_size, Encoding encoding,

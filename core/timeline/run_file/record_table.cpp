@@ -31,7 +31,7 @@ RecordField field_of(const char* name, RecordColumn column, std::size_t offset) 
   constexpr bool kIsReal = std::is_floating_point_v<Value>;
   ParquetType type = kIsReal ? ParquetType::real : ParquetType::int64;
   auto meaning = ParquetMeaning::plain;
-  if (column == RecordColumn::truth) {
+  if (column == RecordColumn::boolean) {
     type = ParquetType::boolean;
   } else if (sizeof(Value) < 8) {
     type = ParquetType::int32;
@@ -57,8 +57,8 @@ std::vector<RecordField> state_fields() {
           TISIM_COLUMN(R, "peer", peer, repeating),
           TISIM_COLUMN(R, "bytes", bytes, repeating),
           TISIM_COLUMN(R, "started", started, optional_time),
-          TISIM_COLUMN(R, "receives", receives, truth),
-          TISIM_COLUMN(R, "by_peer", by_peer, truth)};
+          TISIM_COLUMN(R, "receives", receives, boolean),
+          TISIM_COLUMN(R, "by_peer", by_peer, boolean)};
 }
 
 std::vector<RecordField> action_fields() {
@@ -80,7 +80,7 @@ std::vector<RecordField> message_fields() {
           TISIM_COLUMN(R, "destination", destination, repeating),
           TISIM_COLUMN(R, "bytes", bytes, repeating),
           TISIM_COLUMN(R, "tag", tag, repeating),
-          TISIM_COLUMN(R, "collective", collective, truth),
+          TISIM_COLUMN(R, "collective", collective, boolean),
           TISIM_COLUMN(R, "posted", sent, optional_time),
           TISIM_COLUMN(R, "received", received, optional_time),
           TISIM_COLUMN(R, "started", started, optional_time),
@@ -166,8 +166,8 @@ void RecordTable::add_column(const RecordField& field, const Values& values) {
     case RecordColumn::ascending:
       file_.add_ascending(values.narrow);
       break;
-    case RecordColumn::truth:
-      file_.add_truths(values.narrow);
+    case RecordColumn::boolean:
+      file_.add_booleans(values.narrow);
       break;
     case RecordColumn::time:
       file_.add_reals(values.times, {});

@@ -19,7 +19,7 @@ inline constexpr std::size_t kBlockRows = 1 << 17;
 enum class RecordColumn : std::uint8_t {
   repeating,  // a number with few distinct values
   ascending,
-  truth,
+  boolean,
   time,           // of an event that always happens
   optional_time,  // kNoTime if the event never happened
   start,          // missing if the row begins when the previous one of the same rank ends

@@ -34,9 +34,8 @@ void SpanFile::write() {
   for (const SpanKey key : chunk.keys) has_key_[key] = true;
   const std::array<std::string_view, 1> columns = {bytes_of(chunk.begins)};
   const std::array<std::string_view, 2> fields = {bytes_of(chunk.ends), bytes_of(chunk.keys)};
-  const auto places = file_.write(columns, chunk.offsets, fields);
-  batches_.push_back(
-      {chunk.begin, chunk.end, chunk.ends.size(), {places[0], places[1], places[2], places[3]}});
+  const ListFile::Offsets at = file_.write(columns, chunk.offsets, fields);
+  batches_.push_back({chunk.begin, chunk.end, chunk.ends.size(), {at[0], at[1], at[2], at[3]}});
 }
 
 void SpanFile::finish() {
@@ -45,7 +44,7 @@ void SpanFile::finish() {
 }
 
 StateSpans SpanFile::states(const Batch& batch, std::string_view file) const {
-  const auto& [begins, offsets, ends, keys] = batch.places;
+  const auto& [begins, offsets, ends, keys] = batch.offsets;
   return {
       column_in<double>(file, begins, ranks()), column_in<std::int32_t>(file, offsets, ranks() + 1),
       column_in<double>(file, ends, batch.states), column_in<SpanKey>(file, keys, batch.states)};
@@ -85,7 +84,7 @@ void LevelFile::sum(const SpanFile& spans, std::string_view file, const LevelStr
   SpanSums sums(begin, stop, count, strip.count, keys.size());
   for (const SpanFile::Batch& batch : spans.batches()) {
     if (batch.end < begin || batch.begin > stop) continue;
-    sums.add(spans.states(batch, file), WantedLanes{ranks, lanes, places});
+    sums.add(spans.states(batch, file), LaneSelection{ranks, lanes, places});
   }
   cells_ = sums.by_lane(static_cast<std::uint32_t>(strip.first), keys);
 }

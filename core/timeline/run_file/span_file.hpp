@@ -30,7 +30,7 @@ class SpanFile : public StateSink {
   struct Batch {
     double begin, end;  // bounds of all its states
     std::size_t states;
-    std::array<std::size_t, 4> places;  // file offsets of its columns
+    std::array<std::size_t, 4> offsets;  // file offsets of its columns
   };
   const std::vector<Batch>& batches() const { return batches_; }
   // The spans of a batch in the complete file, which is in memory.

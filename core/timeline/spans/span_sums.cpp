@@ -112,14 +112,14 @@ SpanSums::SpanSums(double begin, double end, std::size_t lanes, std::size_t part
       keys_(keys),
       blocks_(parts / kBlock + 1),
       sums_(lanes * parts * keys),
-      of_blocks_(lanes * blocks_ * keys) {}
+      block_sums_(lanes * blocks_ * keys) {}
 
 std::size_t SpanSums::part_of(double time) const {
   if (time <= begin_) return 0;
   return std::min(static_cast<std::size_t>((time - begin_) * parts_a_second_), parts_ - 1);
 }
 
-void SpanSums::add(const One& span, std::size_t lane, std::size_t key) {
+void SpanSums::add(const WeightedSpan& span, std::size_t lane, std::size_t key) {
   const double start = span.start;
   const double stop = span.end;
   if (stop < begin_ || start > end_) return;
@@ -159,7 +159,7 @@ void SpanSums::add_whole(std::size_t first, std::size_t stop, float seconds, flo
     sum.longest = std::max(sum.longest, longest);
   };
   Sum* row = &sums_[lane * parts_ * keys_ + key];
-  Sum* blocks = &of_blocks_[lane * blocks_ * keys_ + key];
+  Sum* blocks = &block_sums_[lane * blocks_ * keys_ + key];
   const std::size_t first_block = (first + kBlock - 1) / kBlock;
   const std::size_t last_block = stop / kBlock;
   for (std::size_t part = first; part < first_block * kBlock; ++part) add_to(row[part * keys_]);
@@ -169,7 +169,7 @@ void SpanSums::add_whole(std::size_t first, std::size_t stop, float seconds, flo
 
 SpanSums::Sum SpanSums::sum_of(std::size_t part, std::size_t lane, std::size_t key) const {
   return joined(sums_[(lane * parts_ + part) * keys_ + key],
-                of_blocks_[(lane * blocks_ + part / kBlock) * keys_ + key]);
+                block_sums_[(lane * blocks_ + part / kBlock) * keys_ + key]);
 }
 
 void SpanSums::add(const Spans& spans) {
@@ -183,7 +183,7 @@ void SpanSums::add(const Spans& spans) {
   }
 }
 
-void SpanSums::add(const StateSpans& states, const WantedLanes& wanted) {
+void SpanSums::add(const StateSpans& states, const LaneSelection& wanted) {
   for (std::size_t i = 0; i < wanted.from.size(); ++i) {
     const auto lane = static_cast<std::size_t>(wanted.to[i]);
     const auto [first, stop] = rows_of(wanted.from[i], states.offsets, states.ends.size());
@@ -202,7 +202,7 @@ void SpanSums::add(const StateSpans& states, const WantedLanes& wanted) {
   }
 }
 
-void SpanSums::add(const LaneCells& cells, double parts, double end, const WantedLanes& wanted,
+void SpanSums::add(const LaneCells& cells, double parts, double end, const LaneSelection& wanted,
                    std::span<const double> scale) {
   const double before = begin_ / end * parts - 2.0;  // too early to matter, whatever the rounding
   for (std::size_t i = 0; i < wanted.from.size(); ++i) {
@@ -230,7 +230,7 @@ std::vector<SpanSums::Cell> SpanSums::cells() const {
   const auto for_each = [this](const auto& visit) {
     const Sum* sum = sums_.data();
     for (std::size_t lane = 0; lane < lanes_; ++lane) {
-      const Sum* of_blocks = &of_blocks_[lane * blocks_ * keys_];
+      const Sum* of_blocks = &block_sums_[lane * blocks_ * keys_];
       for (std::size_t part = 0; part < parts_; ++part) {
         const Sum* of_block = of_blocks + part / kBlock * keys_;
         for (std::size_t key = 0; key < keys_; ++key, ++sum) {

@@ -108,7 +108,7 @@ struct Spans {
 };
 
 // Selected lanes of a table, and their positions in the grid.
-struct WantedLanes {
+struct LaneSelection {
   std::span<const std::int32_t> from;  // in the table; ranks are lanes too
   std::span<const std::int32_t> to;    // in the grid
   std::span<const std::int32_t> key;   // of the grid, by SpanKey; -1: ignored
@@ -123,10 +123,10 @@ class SpanSums {
   std::size_t keys() const { return keys_; }
   void add(const Spans& spans);
   // Throw std::out_of_range if a selected lane is not in the table, or the table is inconsistent.
-  void add(const StateSpans& states, const WantedLanes& wanted);
+  void add(const StateSpans& states, const LaneSelection& wanted);
   // The cells are those of `parts` equal parts of the time from 0 to `end`. Seconds of the grid's
   // lanes are multiplied by `scale`.
-  void add(const LaneCells& cells, double parts, double end, const WantedLanes& wanted,
+  void add(const LaneCells& cells, double parts, double end, const LaneSelection& wanted,
            std::span<const double> scale);
 
   // A nonempty cell; cells are in the order of (part, lane, key).
@@ -149,11 +149,11 @@ class SpanSums {
   static Sum joined(const Sum& own, const Sum& of_block) {
     return {own.seconds + of_block.seconds, std::max(own.longest, of_block.longest), own.count};
   }
-  struct One {
+  struct WeightedSpan {
     double start, end, seconds, longest;
     std::uint32_t count;
   };
-  void add(const One& span, std::size_t lane, std::size_t key);
+  void add(const WeightedSpan& span, std::size_t lane, std::size_t key);
   // Adds to the whole parts from `first` to before `stop`, in O(parts / kBlock).
   void add_whole(std::size_t first, std::size_t stop, float seconds, float longest,
                  std::size_t lane, std::size_t key);
@@ -167,7 +167,7 @@ class SpanSums {
   double begin_, end_, width_, parts_a_second_;
   std::size_t lanes_, parts_, keys_, blocks_;
   std::vector<Sum> sums_;
-  std::vector<Sum> of_blocks_;  // by [lane][block][key]: added to each part of the block
+  std::vector<Sum> block_sums_;  // by [lane][block][key]: added to each part of the block
 };
 
 // The order of rows of fixed size by rank.
