@@ -105,7 +105,7 @@ std::optional<nb::bytes> optional_section(const FilePart& part, const std::strin
 nb::bytes with_section(const FilePart& part, const std::string& name, const nb::bytes& content) {
   const PackedFile file(files_of({part}).front());
   const std::string bytes =
-      tit::with_section(file.bytes(), {name, 1, false, tit::Coding::quick, text_of(content)});
+      tit::with_section(file.bytes(), {name, 1, false, tit::Coding::copies, text_of(content)});
   return nb::bytes(bytes.data(), bytes.size());
 }
 
@@ -179,7 +179,7 @@ auto calls_of(const PackedFile& file, std::int32_t rank) {
     PackedCalls calls(file, checked_rank(file, rank), false);
     const nb::gil_scoped_release unlocked;
     while (calls.next()) {
-      places.push_back(calls.place());
+      places.push_back(calls.call_index());
       amounts.push_back(calls.volume() == 0 ? 0.0 : file.amount_of(calls.volume()));
     }
   }

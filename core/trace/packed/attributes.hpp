@@ -23,7 +23,7 @@ class PackedAttributes {
 
   const tit::AttributeTables& tables() const { return tables_; }
   const PackedFile::Site& site(std::uint32_t number) const { return sites_[number]; }
-  ColumnPlace column_of(std::int32_t rank) const {
+  ColumnLocation column_of(std::int32_t rank) const {
     return find_column(tables_.columns, offsets_, rank);
   }
   // The number of the attribute with a name.

@@ -90,7 +90,7 @@ std::vector<tit::Section> open_sections(TraceFile& file) {
 
 std::string packed_graph(const std::string& text) {
   return tit::write_container(
-      {{std::string(kGraphSection), 1, true, tit::Coding::quick, text, 0, 0, 0, 0}});
+      {{std::string(kGraphSection), 1, true, tit::Coding::copies, text, 0, 0, 0, 0}});
 }
 
 std::optional<std::string> graph_in(TraceFile file) {
@@ -158,8 +158,8 @@ void PackedFile::read() {
   sites_ = sites_of(tables_);
   volume_sites_ = tit::VolumeSites(tables_);
   site_table_ = tit::SiteTable(tables_);
-  places_ = tit::places_of(tables_.class_of, tables_.ranks,
-                           static_cast<std::uint32_t>(tables_.classes.size()));
+  rank_positions_ = tit::positions_of(tables_.class_of, tables_.ranks,
+                                      static_cast<std::uint32_t>(tables_.classes.size()));
   programs_.resize(tables_.classes.size());
   count();
 }
@@ -212,8 +212,8 @@ void PackedFile::count() {
       }
     }
     class_calls_.push_back(calls);
-    calls_ += calls * places_.ranks[i].size();
-    actions_ += actions * places_.ranks[i].size();
+    calls_ += calls * rank_positions_.ranks[i].size();
+    actions_ += actions * rank_positions_.ranks[i].size();
   }
   for (const tit::RankColumn& column : tables_.columns) actions_ += column.volumes;
 }
@@ -223,7 +223,7 @@ const PackedProgram& PackedFile::program(std::uint32_t rank_class) const {
   auto& program = programs_[rank_class];
   if (!program) {
     program = std::make_unique<const PackedProgram>(tables_, tables_.classes[rank_class],
-                                                    places_.ranks[rank_class], site_table_,
+                                                    rank_positions_.ranks[rank_class], site_table_,
                                                     volume_sites_);
   }
   return *program;
@@ -276,7 +276,7 @@ std::uint64_t PackedFile::drawn_volume(std::uint32_t site, std::int32_t rank,
                           site, call);
 }
 
-ColumnPlace PackedFile::column_of(std::int32_t rank) const {
+ColumnLocation PackedFile::column_of(std::int32_t rank) const {
   return find_column(tables_.columns, column_offsets_, rank);
 }
 
@@ -335,8 +335,8 @@ std::vector<std::uint64_t> column_offsets(const std::vector<tit::RankColumn>& co
   return offsets;
 }
 
-ColumnPlace find_column(const std::vector<tit::RankColumn>& columns,
-                        const std::vector<std::uint64_t>& offsets, std::int32_t rank) {
+ColumnLocation find_column(const std::vector<tit::RankColumn>& columns,
+                           const std::vector<std::uint64_t>& offsets, std::int32_t rank) {
   const auto match = std::lower_bound(
       columns.begin(), columns.end(), static_cast<std::uint32_t>(rank),
       [](const tit::RankColumn& column, std::uint32_t at) { return column.rank < at; });

@@ -20,7 +20,7 @@ namespace tisim {
 class PackedAttributes;
 
 // The column of a rank and the file offset of its blocks; nullptr: the rank has none.
-struct ColumnPlace {
+struct ColumnLocation {
   const tit::RankColumn* column = nullptr;
   std::uint64_t offset = 0;
 };
@@ -56,11 +56,11 @@ class PackedFile {
   Dialect dialect() const { return tables_.layout.legacy ? Dialect::legacy : Dialect::modern; }
   std::int32_t ranks() const { return static_cast<std::int32_t>(tables_.ranks); }
 
-  std::uint32_t class_of(std::int32_t rank) const { return places_.class_of[at(rank)]; }
+  std::uint32_t class_of(std::int32_t rank) const { return rank_positions_.class_of[at(rank)]; }
   // The rank's position in its class.
-  std::uint32_t position_of(std::int32_t rank) const { return places_.position[at(rank)]; }
+  std::uint32_t position_of(std::int32_t rank) const { return rank_positions_.position[at(rank)]; }
   const std::vector<std::int32_t>& ranks_of(std::uint32_t rank_class) const {
-    return places_.ranks[rank_class];
+    return rank_positions_.ranks[rank_class];
   }
   // The program of a class, created on first use.
   const PackedProgram& program(std::uint32_t rank_class) const;
@@ -92,7 +92,7 @@ class PackedFile {
   // An argument of a call from its value in a column. Throws TraceError.
   std::int64_t argument_of(const tit::Hole& hole, std::uint64_t value) const;
 
-  ColumnPlace column_of(std::int32_t rank) const;
+  ColumnLocation column_of(std::int32_t rank) const;
 
   // The attributes of its calls, read on first use; nullptr if it has none. Throws TraceError.
   const PackedAttributes* attributes() const;
@@ -112,7 +112,7 @@ class PackedFile {
   std::optional<std::uint64_t> seed_;
   tit::VolumeSites volume_sites_;
   tit::SiteTable site_table_;
-  tit::RankPlaces places_;
+  tit::RankPositions rank_positions_;
   std::vector<std::uint64_t> column_offsets_;  // of each of tables_.columns, in the file
   std::vector<std::uint64_t> class_calls_;     // of one rank of each class
   std::uint64_t calls_ = 0;
@@ -136,7 +136,7 @@ std::vector<PackedFile::Site> sites_of(const tit::CodedColumns& columns);
 // File offset of the column of each rank. Throws FormatError.
 std::vector<std::uint64_t> column_offsets(const std::vector<tit::RankColumn>& columns,
                                           std::uint64_t begin, std::uint64_t size);
-ColumnPlace find_column(const std::vector<tit::RankColumn>& columns,
-                        const std::vector<std::uint64_t>& offsets, std::int32_t rank);
+ColumnLocation find_column(const std::vector<tit::RankColumn>& columns,
+                           const std::vector<std::uint64_t>& offsets, std::int32_t rank);
 
 }  // namespace tisim

@@ -382,8 +382,8 @@ tit::RankPart PackedWriter::with_call_sites(const tit::RankPart& plain, const Ca
       writer_.attribute({std::string(kCallSiteAttribute), tit::AttributeKind::text});
   std::vector<std::int64_t> texts;
   for (const std::string& path : made.paths) {
-    const std::string fault = tit::Attribute::fault_of_text(path);
-    if (!fault.empty()) throw std::invalid_argument(fault);
+    const std::string error = tit::Attribute::error_of_text(path);
+    if (!error.empty()) throw std::invalid_argument(error);
     texts.push_back(writer_.text(path));
   }
   tit::RankPart part(plain.rank());

@@ -28,7 +28,7 @@ const std::array<Name, 6>& names() {
   return all;
 }
 
-constexpr unsigned kMostPlaces = 15;
+constexpr unsigned kMaxPlaces = 15;
 
 long double power_of_ten(unsigned exponent) {
   long double power = 1;
@@ -43,7 +43,7 @@ long double exact_value(const Decimal& decimal) {
 // The decimal nearest to `value` with steps of at most `step`, or of 10^-15.
 Decimal rounded(long double value, long double step) {
   Decimal made;
-  while (made.places < kMostPlaces && 1 / power_of_ten(made.places) > step) ++made.places;
+  while (made.places < kMaxPlaces && 1 / power_of_ten(made.places) > step) ++made.places;
   // Steps above 1 give trailing zeros.
   long double unit = 1;
   while (made.places == 0 && unit * 10 <= step) unit *= 10;
@@ -121,12 +121,12 @@ Representatives::Representatives(std::vector<double> volumes, const Precision& p
     next = after;
   }
   bins_.push_back(bin);
-  constexpr unsigned kFewestDigits = 4;
-  constexpr unsigned kMostDigits = 9;
-  unsigned digits = kFewestDigits;
+  constexpr unsigned kMinDigits = 4;
+  constexpr unsigned kMaxDigits = 9;
+  unsigned digits = kMinDigits;
   for (double step = 5e-2; !is_mean && step > precision.error; step /= 10) ++digits;
-  if (!is_mean) find_beside(digits);
-  while (round_to(digits) > 0.04 * precision.error && !is_mean && digits < kMostDigits) ++digits;
+  if (!is_mean) find_adjacent(digits);
+  while (round_to(digits) > 0.04 * precision.error && !is_mean && digits < kMaxDigits) ++digits;
   digits_ = digits;
 }
 
@@ -149,13 +149,13 @@ const Decimal* Representatives::of(double volume, Choice choice) const {
   return is_kept(bin) ? nullptr : &of_bin(bin, choice);
 }
 
-bool Representatives::may_be(double volume, Choice choice) const {
+bool Representatives::is_within_level(double volume, Choice choice) const {
   const Decimal* const decimal = of(volume, choice);
   return decimal != nullptr && std::fabs(decimal->value() - volume) <= error_ * volume;
 }
 
 // Adjacent bins share a representative between them, which about half of their volumes may use.
-void Representatives::find_beside(unsigned significant) {
+void Representatives::find_adjacent(unsigned significant) {
   const long double width = 0.95L * static_cast<long double>(error_);
   const auto mean_of = [&](std::size_t i) {
     return bins_[i].sum / static_cast<long double>(bins_[i].count);
@@ -174,7 +174,7 @@ void Representatives::find_beside(unsigned significant) {
 void Representatives::move(double volume, Choice choice) {
   Bin& bin = bins_[bin_of(volume)];
   ++bin.moved;
-  moved_to_ += exact_value(choice == Choice::above ? bin.above : bin.below);
+  moved_sum_ += exact_value(choice == Choice::above ? bin.above : bin.below);
 }
 
 bool Representatives::settle() {
@@ -182,14 +182,14 @@ bool Representatives::settle() {
     return true;
   }
   round_to(digits_);
-  if (keep_to_the_level()) return true;
+  if (are_within_level()) return true;
   for (Bin& bin : bins_) bin.moved = 0;
-  moved_to_ = 0;
+  moved_sum_ = 0;
   round_to(digits_);
   return false;
 }
 
-bool Representatives::keep_to_the_level() const {
+bool Representatives::are_within_level() const {
   return std::all_of(bins_.begin(), bins_.end(), [&](const Bin& bin) {
     const double kept = bin.representative.value();
     return bin.first == bin.last || bin.moved == bin.count ||
@@ -200,24 +200,24 @@ bool Representatives::keep_to_the_level() const {
 double Representatives::round_to(unsigned significant) {
   // Rounds the means, except that of the bin with the largest sum, which corrects the sum of the
   // site.
-  const auto sum_left = [](const Bin& bin) {
+  const auto unmoved_sum = [](const Bin& bin) {
     return bin.sum / static_cast<long double>(bin.count) *
            static_cast<long double>(bin.count - bin.moved);
   };
   Bin* largest = nullptr;
   long double all = 0;
   long double reduced = 0;  // sum of the volumes that are replaced
-  long double left = 0;     // sum of those that keep their bin
+  long double unmoved = 0;  // sum of those that keep their bin
   for (Bin& bin : bins_) {
     all += bin.sum;
     if (bin.first == bin.last) continue;
     reduced += bin.sum;
-    left += sum_left(bin);
-    if (largest == nullptr || sum_left(bin) > sum_left(*largest)) largest = &bin;
+    unmoved += unmoved_sum(bin);
+    if (largest == nullptr || unmoved_sum(bin) > unmoved_sum(*largest)) largest = &bin;
   }
   if (largest == nullptr || largest->moved == largest->count) return 0;
   // The excess of moved volumes is subtracted from all others.
-  const long double scale = moved_to_ > 0 ? (reduced - moved_to_) / left : 1;
+  const long double scale = moved_sum_ > 0 ? (reduced - moved_sum_) / unmoved : 1;
   long double missing = 0;
   for (Bin& bin : bins_) {
     if (bin.first == bin.last || &bin == largest) continue;
@@ -240,8 +240,8 @@ void choose(const Representatives& representatives, const Precision& precision,
   constexpr double kSteps = 4;
   constexpr double kPart = 50;
   const auto error_of = [&](double volume, Choice choice) {
-    const Decimal* const stands = representatives.of(volume, choice);
-    return stands != nullptr ? stands->value() - volume : 0;
+    const Decimal* const representative = representatives.of(volume, choice);
+    return representative != nullptr ? representative->value() - volume : 0;
   };
   std::fill(choices, choices + count, Choice::bin);
   double excess = 0;
@@ -258,8 +258,8 @@ void choose(const Representatives& representatives, const Precision& precision,
     sum += volume;
     const double ahead = excess + error_of(volume, Choice::bin);
     if (std::fabs(ahead) > precision.error * std::max(kSteps * volume, sum / kPart)) {
-      const Choice beside = ahead > 0 ? Choice::below : Choice::above;
-      if (representatives.may_be(volume, beside)) choices[i] = beside;
+      const Choice adjacent = ahead > 0 ? Choice::below : Choice::above;
+      if (representatives.is_within_level(volume, adjacent)) choices[i] = adjacent;
     }
     excess += error_of(volume, choices[i]);
   }

@@ -52,7 +52,7 @@ class Representatives {
   // Representative of one of the volumes; nullptr if it is kept because no other one is near.
   const Decimal* of(double volume, Choice choice = Choice::bin) const;
   // True if the representative is within the level of the volume.
-  bool may_be(double volume, Choice choice) const;
+  bool is_within_level(double volume, Choice choice) const;
   // Number of distinct volumes that remain if each uses the representative of its bin.
   std::size_t size() const { return bins_.size(); }
 
@@ -79,16 +79,16 @@ class Representatives {
     std::uint64_t moved;  // volumes with a representative next to that of the bin
   };
 
-  void find_beside(unsigned significant);
+  void find_adjacent(unsigned significant);
   // Rounds all to `significant` digits except that of one bin, which compensates for the others;
   // returns the correction relative to that bin.
   double round_to(unsigned significant);
-  bool keep_to_the_level() const;
+  bool are_within_level() const;
 
   double error_;
   unsigned digits_ = 0;
   std::vector<Bin> bins_;
-  long double moved_to_ = 0;  // sum of the representatives of moved volumes
+  long double moved_sum_ = 0;  // sum of the representatives of moved volumes
 };
 
 // Chooses the representatives of the volumes of one rank at a site, in order. Each is that of the

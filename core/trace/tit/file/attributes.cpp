@@ -75,7 +75,7 @@ class LayoutReader {
 
 }  // namespace
 
-std::string Attribute::fault_of_name(std::string_view name) {
+std::string Attribute::error_of_name(std::string_view name) {
   const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
   const auto may_follow = [&](char c) {
     const bool is_upper = c >= 'A' && c <= 'Z';
@@ -92,7 +92,7 @@ std::string Attribute::fault_of_name(std::string_view name) {
   return "";
 }
 
-std::string Attribute::fault_of_text(std::string_view text) {
+std::string Attribute::error_of_text(std::string_view text) {
   if (text.size() > kLongestAttributeText) return "a text of an attribute is too long";
   for (const char c : text) {
     if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') {
@@ -166,8 +166,8 @@ void AttributeTables::read(ByteReader& in, const TraceTables& tables) {
   for (std::size_t i = 0; i < count; ++i) {
     Attribute attribute;
     attribute.name = std::string(in.text());
-    const std::string fault = Attribute::fault_of_name(attribute.name);
-    if (!fault.empty()) throw FormatError(fault);
+    const std::string error = Attribute::error_of_name(attribute.name);
+    if (!error.empty()) throw FormatError(error);
     const std::uint8_t kind = in.byte();
     if (kind >= kAttributeKinds) throw FormatError("an attribute is of no known kind");
     attribute.kind = static_cast<AttributeKind>(kind);
@@ -176,14 +176,14 @@ void AttributeTables::read(ByteReader& in, const TraceTables& tables) {
   const std::size_t texts_count = in.count("the number of texts");
   for (std::size_t i = 0; i < texts_count; ++i) {
     texts.emplace_back(in.text());
-    const std::string fault = Attribute::fault_of_text(texts.back());
-    if (!fault.empty()) throw FormatError(fault);
+    const std::string error = Attribute::error_of_text(texts.back());
+    if (!error.empty()) throw FormatError(error);
   }
   const std::size_t layouts_count = in.count("the number of layouts", 3);
   LayoutReader reader(in, attributes.size());
   for (std::size_t i = 0; i < layouts_count; ++i) layouts.push_back(reader.next());
-  const RankPlaces places =
-      places_of(tables.class_of, tables.ranks, static_cast<std::uint32_t>(tables.classes.size()));
+  const RankPositions positions = positions_of(tables.class_of, tables.ranks,
+                                               static_cast<std::uint32_t>(tables.classes.size()));
   for (std::size_t i = 0; i < tables.classes.size(); ++i) {
     ClassAttributes of_class;
     std::size_t vectors = 0;
@@ -196,7 +196,7 @@ void AttributeTables::read(ByteReader& in, const TraceTables& tables) {
       }
     }
     for (; vectors > 0; --vectors) {
-      of_class.vectors.push_back(RankVector::read(in, places.ranks[i].size()));
+      of_class.vectors.push_back(RankVector::read(in, positions.ranks[i].size()));
     }
     classes.push_back(std::move(of_class));
   }

@@ -32,8 +32,8 @@ struct Attribute {
   bool is_fixed() const { return kind == AttributeKind::number || kind == AttributeKind::text; }
 
   // The error of a name, or of a text that is a value; empty if valid.
-  static std::string fault_of_name(std::string_view name);
-  static std::string fault_of_text(std::string_view text);
+  static std::string error_of_name(std::string_view name);
+  static std::string error_of_text(std::string_view text);
 };
 
 // Exclusive bound on the magnitude of values.

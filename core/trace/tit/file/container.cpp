@@ -19,9 +19,9 @@ constexpr std::uint64_t kLargestLength = std::uint64_t{1} << 62;
 std::uint8_t flags_of(const Section& section) {
   const std::uint8_t required = section.required ? kRequired : 0;
   switch (section.coding) {
-    case Coding::thorough:
+    case Coding::arithmetic:
       return required | kCoded;
-    case Coding::quick:
+    case Coding::copies:
       return required | kByCopies;
     default:
       return required;
@@ -33,8 +33,8 @@ Coding coding_of(std::uint8_t flags) {
       (flags & (kCoded | kByCopies)) == (kCoded | kByCopies)) {
     throw FormatError("a section has an unknown encoding");
   }
-  return (flags & kCoded) != 0      ? Coding::thorough
-         : (flags & kByCopies) != 0 ? Coding::quick
+  return (flags & kCoded) != 0      ? Coding::arithmetic
+         : (flags & kByCopies) != 0 ? Coding::copies
                                     : Coding::none;
 }
 
@@ -155,9 +155,9 @@ std::string read_section(const ByteSource& source, const Section& section) {
   }
   const auto size = static_cast<std::size_t>(section.size);
   switch (section.coding) {
-    case Coding::thorough:
+    case Coding::arithmetic:
       return expand_bytes(stored, size);
-    case Coding::quick:
+    case Coding::copies:
       return expand_copies(stored, size);
     default:
       return stored;

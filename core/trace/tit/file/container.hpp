@@ -17,8 +17,8 @@ constexpr std::uint32_t kVersion = 2;
 // Coding of a section's contents.
 enum class Coding : std::uint8_t {
   none,
-  thorough,  // decoded by expand_bytes; only in older files
-  quick,     // by compress_by_copies
+  arithmetic,  // decoded by expand_bytes; only in older files
+  copies,      // by compress_by_copies
 };
 
 struct Section {

@@ -25,7 +25,7 @@ std::string sample() {
   plain.bytes = "abc";
   Section coded;
   coded.name = "coded";
-  coded.coding = Coding::quick;
+  coded.coding = Coding::copies;
   coded.bytes = std::string(1000, 'x');
   return write_container({plain, coded});
 }
@@ -46,7 +46,7 @@ TEST("containers: sections come back with what is said of them") {
 TEST("containers: what copies would make too small is stored as it is") {
   Section section;
   section.name = "long";
-  section.coding = Coding::quick;
+  section.coding = Coding::copies;
   section.bytes = std::string(1 << 20, 'x');
   const test::TextSource source(write_container({section}));
   CHECK(read_container(source)[0].coding == Coding::none);
@@ -104,7 +104,7 @@ std::string text_of(const Line& line) {
 
 void check_line(const std::string& text) {
   const Line line = line_of(text);
-  CHECK(fault_of_shape(line.shape).empty());
+  CHECK(error_of_shape(line.shape).empty());
   CHECK(holes_of(line.shape).size() == line.numbers.size());
   CHECK(text_of(line) == text);
 }
@@ -140,7 +140,7 @@ TEST("shapes: random bytes come back") {
     check_line(text);
     CHECK(text_of(raw_line_of(text)) == text);
     const Line name = name_of(text);
-    CHECK(fault_of_shape(name.shape).empty() && text_of(name) == text);
+    CHECK(error_of_shape(name.shape).empty() && text_of(name) == text);
   }
 }
 
@@ -154,7 +154,7 @@ TEST("shapes: what cannot be one") {
   for (const std::string& text :
        {std::string("a\x03"), std::string("\x04 b"), std::string("a\x05"), std::string("\x07"),
         std::string("\x06"), std::string("\x06\x13"), std::string("\0", 1)}) {
-    CHECK(!fault_of_shape(text).empty());
+    CHECK(!error_of_shape(text).empty());
   }
 }
 

@@ -133,7 +133,7 @@ std::vector<Hole> holes_of(std::string_view shape) {
   return holes;
 }
 
-std::string fault_of_shape(std::string_view shape) {
+std::string error_of_shape(std::string_view shape) {
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const char c = shape[i];
     if (!is_mark(c)) continue;

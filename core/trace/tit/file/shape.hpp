@@ -46,7 +46,7 @@ struct Hole {
 std::vector<Hole> holes_of(std::string_view shape);
 
 // The reason why a shape is invalid; empty if it is valid.
-std::string fault_of_shape(std::string_view shape);
+std::string error_of_shape(std::string_view shape);
 
 // Appends the text of a valid shape with its numbers.
 void append_text(std::string_view shape, const std::int64_t* numbers, std::string& out);

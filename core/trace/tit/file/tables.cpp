@@ -26,8 +26,8 @@ Shape read_shape(ByteReader& in) {
   Shape shape;
   shape.text = std::string(in.text());
   shape.rank_holes = in.varint();
-  const std::string fault = fault_of_shape(shape.text);
-  if (!fault.empty()) throw FormatError(fault);
+  const std::string error = error_of_shape(shape.text);
+  if (!error.empty()) throw FormatError(error);
   shape.holes = holes_of(shape.text);
   return shape;
 }
@@ -176,8 +176,8 @@ void TraceTables::read_trace(ByteReader& in) {
   for (std::size_t i = 0; i < names; ++i) {
     NameShape name;
     name.text = std::string(in.text());
-    const std::string fault = fault_of_shape(name.text);
-    if (!fault.empty()) throw FormatError(fault);
+    const std::string error = error_of_shape(name.text);
+    if (!error.empty()) throw FormatError(error);
     for (const Hole& hole : holes_of(name.text)) {
       if (hole.mark == kVolumeMark) throw FormatError("a name has a volume");
       name.numbers.push_back(RankVector::read(in, named[i]));
@@ -199,9 +199,10 @@ void TraceTables::read_trace(ByteReader& in) {
   }
   const std::size_t classes_count = in.count("the number of classes");
   class_of = RankVector::read(in, ranks);
-  const RankPlaces places = places_of(class_of, ranks, static_cast<std::uint32_t>(classes_count));
+  const RankPositions positions =
+      positions_of(class_of, ranks, static_cast<std::uint32_t>(classes_count));
   for (std::size_t i = 0; i < classes_count; ++i) {
-    classes.push_back(read_class(in, *this, places.ranks[i]));
+    classes.push_back(read_class(in, *this, positions.ranks[i]));
   }
   if (!in.at_end()) throw FormatError("its tables are longer than declared");
   number_kinds();
@@ -339,21 +340,21 @@ std::vector<std::uint32_t> sizes_of_classes(const RankVector& class_of, std::uin
   return sizes;
 }
 
-RankPlaces places_of(const RankVector& class_of, std::uint32_t ranks, std::uint32_t classes) {
+RankPositions positions_of(const RankVector& class_of, std::uint32_t ranks, std::uint32_t classes) {
   const std::vector<std::uint32_t> sizes = sizes_of_classes(class_of, ranks, classes);
-  RankPlaces places;
-  places.class_of.reserve(ranks);
-  places.position.reserve(ranks);
-  places.ranks.resize(classes);
+  RankPositions positions;
+  positions.class_of.reserve(ranks);
+  positions.position.reserve(ranks);
+  positions.ranks.resize(classes);
   for (std::uint32_t number = 0; number < classes; ++number) {
-    places.ranks[number].reserve(sizes[number]);
+    positions.ranks[number].reserve(sizes[number]);
   }
   for_each_class(class_of, ranks, classes, [&](std::uint32_t rank, std::uint32_t number) {
-    places.class_of.push_back(number);
-    places.position.push_back(static_cast<std::uint32_t>(places.ranks[number].size()));
-    places.ranks[number].push_back(static_cast<std::int32_t>(rank));
+    positions.class_of.push_back(number);
+    positions.position.push_back(static_cast<std::uint32_t>(positions.ranks[number].size()));
+    positions.ranks[number].push_back(static_cast<std::int32_t>(rank));
   });
-  return places;
+  return positions;
 }
 
 // Assigns calls to kinds.

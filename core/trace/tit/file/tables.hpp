@@ -140,7 +140,7 @@ struct TraceTables : CodedColumns {
 };
 
 // The class of each rank, its position in the class, and the ranks of each class.
-struct RankPlaces {
+struct RankPositions {
   std::vector<std::uint32_t> class_of;
   std::vector<std::uint32_t> position;
   std::vector<std::vector<std::int32_t>> ranks;  // of each class, ascending
@@ -148,7 +148,7 @@ struct RankPlaces {
 // Number of ranks of each class. Throws FormatError if a rank has no class.
 std::vector<std::uint32_t> sizes_of_classes(const RankVector& class_of, std::uint32_t ranks,
                                             std::uint32_t classes);
-RankPlaces places_of(const RankVector& class_of, std::uint32_t ranks, std::uint32_t classes);
+RankPositions positions_of(const RankVector& class_of, std::uint32_t ranks, std::uint32_t classes);
 
 // Finds the sites of a call after another one.
 
@@ -162,11 +162,11 @@ class SiteTable {
     is_dense_ = (std::uint64_t{width_} + 1) * width_ <= kMostDense;
     if (is_dense_) dense_.assign((std::size_t{width_} + 1) * width_, kNone);
     for (const Context& context : tables.contexts) {
-      const std::uint64_t place = place_of(context.before, context.at);
+      const std::uint64_t slot = slot_of(context.before, context.at);
       if (is_dense_) {
-        dense_[static_cast<std::size_t>(place)] = context.first_site;
+        dense_[static_cast<std::size_t>(slot)] = context.first_site;
       } else {
-        sparse_[place] = context.first_site;
+        sparse_[slot] = context.first_site;
       }
     }
   }
@@ -174,14 +174,14 @@ class SiteTable {
   // The first site of the context; kNone if it has none. `before`: the kind of the previous call
   // plus 1, or 0; `at`: the kind of the call.
   std::uint32_t find(std::uint32_t before, std::uint32_t at) const {
-    const std::uint64_t place = place_of(before, at);
-    if (is_dense_) return dense_[static_cast<std::size_t>(place)];
-    const auto entry = sparse_.find(place);
+    const std::uint64_t slot = slot_of(before, at);
+    if (is_dense_) return dense_[static_cast<std::size_t>(slot)];
+    const auto entry = sparse_.find(slot);
     return entry == sparse_.end() ? kNone : entry->second;
   }
 
  private:
-  std::uint64_t place_of(std::uint32_t before, std::uint32_t at) const {
+  std::uint64_t slot_of(std::uint32_t before, std::uint32_t at) const {
     return std::uint64_t{before} * width_ + at;
   }
 

@@ -190,7 +190,7 @@ std::size_t encoded_size(const Sequence& sequence, bool often = false) {
     if (!often) continue;
     so_far.push_back(terminal);
     CHECK(std::string(encoder.verify()) == "");
-    CHECK(encoder.so_far().expanded() == so_far);
+    CHECK(encoder.snapshot().expanded() == so_far);
   }
   CHECK(encoder.length() == sequence.size());
   CHECK(std::string(encoder.verify()) == "");

@@ -7,7 +7,7 @@ namespace tisim::tit {
 
 namespace {
 
-constexpr std::uint64_t kLargestExponent = 0xffffffff;
+constexpr std::uint64_t kMaxExponent = 0xffffffff;
 constexpr std::uint32_t kFreeSymbol = 0xffffffff;
 
 std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
@@ -157,7 +157,7 @@ void Sequitur::append(Item item) {
 void Sequitur::repeat_last(std::uint64_t times) {
   const NodeId node = last();
   const std::uint32_t symbol = nodes_[node].symbol;
-  const std::uint64_t more = std::min(times, kLargestExponent - nodes_[node].exponent);
+  const std::uint64_t more = std::min(times, kMaxExponent - nodes_[node].exponent);
   if (more > 0) {
     const NodeId before = nodes_[node].prev;
     erase_digram(before);
@@ -170,7 +170,7 @@ void Sequitur::repeat_last(std::uint64_t times) {
   if (is_rule && times > 0) hold(symbol >> 1);
   settle();
   for (std::uint64_t part = 0; times > 0; times -= part) {
-    part = std::min(times, kLargestExponent);
+    part = std::min(times, kMaxExponent);
     append({symbol, static_cast<std::uint32_t>(part)});
     if (is_rule && part == times) release(symbol >> 1);
   }
@@ -206,7 +206,7 @@ void Sequitur::review_digram(NodeId node) {
   const Node& right = nodes_[left.next];
   if (right.exponent == 0) return;
   if (left.symbol == right.symbol) {
-    if (std::uint64_t{left.exponent} + right.exponent <= kLargestExponent) merge(node);
+    if (std::uint64_t{left.exponent} + right.exponent <= kMaxExponent) merge(node);
     return;
   }
   const NodeId indexed =
@@ -275,14 +275,14 @@ void Sequitur::review_rule(std::uint32_t number) {
   if (number == 0 || rule.guard == kNone || rule.holds > 0) return;
   const Node& guard = nodes_[rule.guard];
   if (guard.next == guard.prev) {
-    put_single_item_in_place(number);
+    inline_single_item(number);
   } else if (rule.uses == 1 && nodes_[rule.first_use].exponent == 1) {
-    put_in_place(number);
+    inline_rule(number);
   }
 }
 
 // Replaces the only use of a rule by the rule's items.
-void Sequitur::put_in_place(std::uint32_t rule) {
+void Sequitur::inline_rule(std::uint32_t rule) {
   const NodeId use = rules_[rule].first_use;
   const NodeId guard = rules_[rule].guard;
   const NodeId before = nodes_[use].prev;
@@ -300,11 +300,11 @@ void Sequitur::put_in_place(std::uint32_t rule) {
 }
 
 // Replaces all uses of a rule with a single repeated item by that item.
-void Sequitur::put_single_item_in_place(std::uint32_t rule) {
+void Sequitur::inline_single_item(std::uint32_t rule) {
   const NodeId single = nodes_[rules_[rule].guard].next;
   const Item content = item(single);
   for (NodeId use = rules_[rule].first_use; use != kNone; use = nodes_[use].next_use) {
-    if (std::uint64_t{nodes_[use].exponent} * content.exponent > kLargestExponent) return;
+    if (std::uint64_t{nodes_[use].exponent} * content.exponent > kMaxExponent) return;
   }
   for (NodeId use = rules_[rule].first_use; use != kNone;) {
     const NodeId next_use = nodes_[use].next_use;
@@ -426,7 +426,7 @@ void LoopCursor::enter(Sequitur::NodeId node, const Sequitur& grammar) {
     path_.push_back({node, item.exponent});
     if (!item.is_rule()) {
       expected_ = item.number();
-      run_left_ = item.exponent;
+      run_remaining_ = item.exponent;
       return;
     }
     node = grammar.first_of(item.number());
@@ -434,7 +434,7 @@ void LoopCursor::enter(Sequitur::NodeId node, const Sequitur& grammar) {
 }
 
 // Advances from a terminal, passed with all its repetitions, to the next one.
-void LoopCursor::go_on(const Sequitur& grammar) {
+void LoopCursor::advance(const Sequitur& grammar) {
   for (;;) {
     const Sequitur::NodeId next = grammar.next_of(path_.back().node);
     path_.pop_back();
@@ -445,7 +445,7 @@ void LoopCursor::go_on(const Sequitur& grammar) {
       ++repetitions_;
       return enter(grammar.first_of(rule), grammar);
     }
-    if (--around.left > 0) return enter(grammar.first_of(rule), grammar);
+    if (--around.remaining > 0) return enter(grammar.first_of(rule), grammar);
   }
 }
 
@@ -458,7 +458,7 @@ std::vector<Item> LoopCursor::passed(const Sequitur& grammar) const {
       items.push_back(grammar.item(node));
     }
     Item partly = grammar.item(node);
-    partly.exponent -= partly.is_rule() ? path_[level].left : run_left_;
+    partly.exponent -= partly.is_rule() ? path_[level].remaining : run_remaining_;
     if (partly.exponent > 0) items.push_back(partly);
   }
   return items;
@@ -537,7 +537,7 @@ Grammar SequenceEncoder::take() {
   return grammar;
 }
 
-Grammar SequenceEncoder::so_far() const {
+Grammar SequenceEncoder::snapshot() const {
   SequenceEncoder copy(*this);
   return copy.take();
 }

@@ -161,8 +161,8 @@ class Sequitur {
   void merge(NodeId node);
   void match(NodeId node, NodeId indexed);
   void replace(NodeId node, std::uint32_t rule);
-  void put_in_place(std::uint32_t rule);
-  void put_single_item_in_place(std::uint32_t rule);
+  void inline_rule(std::uint32_t rule);
+  void inline_single_item(std::uint32_t rule);
 
   std::vector<Node> nodes_;
   std::vector<Rule> rules_;
@@ -189,7 +189,7 @@ class LoopCursor {
   // Passes this terminal if it is the expected one.
   bool pass(std::uint32_t terminal, const Sequitur& grammar) {
     if (expected_ != terminal) return false;
-    if (--run_left_ == 0) go_on(grammar);
+    if (--run_remaining_ == 0) advance(grammar);
     return true;
   }
 
@@ -205,15 +205,15 @@ class LoopCursor {
   // An item, and its remaining repetitions, including the current one.
   struct Frame {
     Sequitur::NodeId node;
-    std::uint32_t left;
+    std::uint32_t remaining;
   };
 
   void enter(Sequitur::NodeId node, const Sequitur& grammar);
-  void go_on(const Sequitur& grammar);
+  void advance(const Sequitur& grammar);
 
   std::vector<Frame> path_;     // the loop itself, then an item of each rule down to a terminal
   std::uint32_t expected_ = 0;  // the terminal
-  std::uint32_t run_left_ = 0;  // its remaining repetitions here
+  std::uint32_t run_remaining_ = 0;  // its remaining repetitions here
   std::uint64_t repetitions_ = 0;
 };
 
@@ -241,7 +241,7 @@ class SequenceEncoder {
   Grammar take();
   // The same, but the encoder continues. The grammar may be larger than that of take() by the last
   // repetition of the last loop.
-  Grammar so_far() const;
+  Grammar snapshot() const;
   // Number of items of the grammar so far.
   std::size_t items() const { return grammar_.items(); }
   // Bytes, without the encoder itself.

@@ -19,9 +19,9 @@ namespace tisim::tit {
 namespace {
 
 // Blocks SIGXFSZ in this thread during its lifetime.
-class WithoutSizeSignal {
+class SigxfszBlocker {
  public:
-  WithoutSizeSignal() {
+  SigxfszBlocker() {
     sigset_t pending;
     sigemptyset(&signal_);
     sigaddset(&signal_, SIGXFSZ);
@@ -29,14 +29,14 @@ class WithoutSizeSignal {
     sigpending(&pending);
     was_pending_ = sigismember(&pending, SIGXFSZ) == 1;
   }
-  ~WithoutSizeSignal() {
+  ~SigxfszBlocker() {
     const int reason = errno;
     if (reason == EFBIG && !was_pending_) drop_pending();
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
     errno = reason;
   }
-  WithoutSizeSignal(const WithoutSizeSignal&) = delete;
-  WithoutSizeSignal& operator=(const WithoutSizeSignal&) = delete;
+  SigxfszBlocker(const SigxfszBlocker&) = delete;
+  SigxfszBlocker& operator=(const SigxfszBlocker&) = delete;
 
  private:
   void drop_pending() const {
@@ -54,7 +54,7 @@ class WithoutSizeSignal {
 }  // namespace
 
 bool write_all(int descriptor, const char* bytes, std::size_t size) {
-  const WithoutSizeSignal guard;
+  const SigxfszBlocker guard;
   while (size > 0) {
     const ssize_t wrote = ::write(descriptor, bytes, size);
     if (wrote < 0 && errno == EINTR) continue;
@@ -82,10 +82,10 @@ std::vector<std::uint32_t> read_attributes(ByteReader& in) {
 
 }  // namespace
 
-std::string RecordedShape::fault_of(std::string_view text) {
-  constexpr std::size_t kLongestText = 1 << 20;
+std::string RecordedShape::error_of(std::string_view text) {
+  constexpr std::size_t kMaxTextLength = 1 << 20;
   if (text.empty()) return "a line has no text";
-  if (text.size() > kLongestText) return "a line is too long";
+  if (text.size() > kMaxTextLength) return "a line is too long";
   for (const char c : text) {
     if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') {
       return "a line has a character that is not printed";
@@ -124,8 +124,8 @@ void RecordedShape::write(Bytes& out) const {
 
 RecordedShape RecordedShape::read(ByteReader& in) {
   const std::string_view text = in.text();
-  const std::string fault = fault_of(text);
-  if (!fault.empty()) throw FormatError(fault);
+  const std::string error = error_of(text);
+  if (!error.empty()) throw FormatError(error);
   const std::uint64_t rank_holes = in.varint();
   std::vector<std::uint32_t> fixed = read_attributes(in);
   return of(text, rank_holes).with(std::move(fixed), read_attributes(in));
@@ -136,8 +136,8 @@ namespace {
 constexpr std::string_view kLogMagic{"\x89TIR\r\n\x1a\n", 8};
 // A log is rewritten when this many bytes, and half of all, have been replaced.
 constexpr std::uint64_t kManyReplaced = 1 << 20;
-constexpr std::uint64_t kMostHead = 1 + 10;  // bytes: a kind and a varint
-constexpr std::uint64_t kCopied = 1 << 16;   // bytes copied at once
+constexpr std::uint64_t kMaxHeadBytes = 1 + 10;  // bytes: a kind and a varint
+constexpr std::uint64_t kCopyBlock = 1 << 16;    // bytes copied at once
 
 std::string framed(RecordKind kind, std::string_view payload) {
   Bytes record;
@@ -207,46 +207,46 @@ void PartLog::write(std::string_view bytes) {
 void PartLog::append(RecordKind kind, std::string_view payload) {
   if (!error_.empty()) return;
   const std::string record = framed(kind, payload);
-  const bool is_so_far = kind == RecordKind::so_far;
-  if (is_so_far || kind == RecordKind::segment || kind == RecordKind::again) {
-    if (path_.empty()) buffer_.erase(so_far_offset_, so_far_size_);
-    replaced_ += std::exchange(so_far_size_, is_so_far ? record.size() : 0);
-    so_far_offset_ = path_.empty() ? buffer_.size() : static_cast<std::size_t>(size_);
+  const bool is_snapshot = kind == RecordKind::snapshot;
+  if (is_snapshot || kind == RecordKind::segment || kind == RecordKind::again) {
+    if (path_.empty()) buffer_.erase(snapshot_offset_, snapshot_size_);
+    replaced_ += std::exchange(snapshot_size_, is_snapshot ? record.size() : 0);
+    snapshot_offset_ = path_.empty() ? buffer_.size() : static_cast<std::size_t>(size_);
   }
   write(record);
-  if (!path_.empty() && replaced_ > kManyReplaced && replaced_ > size_ / 2) drop_replaced();
+  if (!path_.empty() && replaced_ > kManyReplaced && replaced_ > size_ / 2) compact();
 }
 
 // Copies the valid records to another file, which then replaces this one.
-void PartLog::drop_replaced() {
+void PartLog::compact() {
   const std::string path = path_ + ".new";
   const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor < 0) return fail("cannot be rewritten");
   const int old = std::exchange(descriptor_, descriptor);
   const std::uint64_t old_size = std::exchange(size_, 0);
-  std::uint64_t so_far = 0;
+  std::uint64_t snapshot_at = 0;
   write(kLogMagic);
   for (std::uint64_t at = kLogMagic.size(); at < old_size && error_.empty();) {
-    const std::string head = read(old, at, std::min(kMostHead, old_size - at));
+    const std::string head = read(old, at, std::min(kMaxHeadBytes, old_size - at));
     if (!error_.empty()) break;
     ByteReader in(head);
     const auto kind = static_cast<RecordKind>(in.byte());
     const std::uint64_t size = in.varint() + sizeof(std::uint32_t);
     const std::uint64_t end = at + static_cast<std::uint64_t>(in.position() - head.data()) + size;
-    if (kind == RecordKind::so_far && (at != so_far_offset_ || so_far_size_ == 0)) {
+    if (kind == RecordKind::snapshot && (at != snapshot_offset_ || snapshot_size_ == 0)) {
       at = end;
       continue;
     }
-    if (kind == RecordKind::so_far) so_far = size_;
-    for (; at < end && error_.empty(); at += std::min(kCopied, end - at)) {
-      write(read(old, at, std::min(kCopied, end - at)));
+    if (kind == RecordKind::snapshot) snapshot_at = size_;
+    for (; at < end && error_.empty(); at += std::min(kCopyBlock, end - at)) {
+      write(read(old, at, std::min(kCopyBlock, end - at)));
     }
   }
   if (error_.empty() && rename(path.c_str(), path_.c_str()) != 0) fail("cannot be renamed");
   if (error_.empty()) {
     close(old);
     replaced_ = 0;
-    so_far_offset_ = static_cast<std::size_t>(so_far);
+    snapshot_offset_ = static_cast<std::size_t>(snapshot_at);
   } else {  // the old log is intact
     close(std::exchange(descriptor_, old));
     size_ = old_size;

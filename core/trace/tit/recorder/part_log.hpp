@@ -31,7 +31,7 @@ struct RecordedShape {
   std::vector<std::uint32_t> streamed = {};
 
   // The error of a text; empty if valid.
-  static std::string fault_of(std::string_view text);
+  static std::string error_of(std::string_view text);
   // The text must be valid.
   static RecordedShape of(std::string_view text, std::uint64_t rank_holes);
   // The same line with attributes.
@@ -69,9 +69,9 @@ inline bool is_in_column(std::uint64_t columns, std::size_t number) {
 enum class RecordKind : std::uint8_t {
   head = 1,              // rank, number of ranks
   shape = 2,             // the next shape
-  segment = 3,           // a finished stretch of the program: its calls and grammar
-  again = 4,             // another repetition of the stretch with this number
-  so_far = 5,            // like segment, for the unfinished stretch; replaces the last such record
+  segment = 3,           // a finished segment of the program: its calls and grammar
+  again = 4,             // another repetition of the segment with this number
+  snapshot = 5,          // like segment, for the unfinished segment; replaces the last such record
   values = 6,            // numbers separated from their calls, call by call
   end = 7,               // the program ended normally
   attribute = 8,         // the next attribute: name, kind
@@ -107,16 +107,16 @@ class PartLog {
  private:
   void write(std::string_view bytes);
   void fail(const char* what);
-  void drop_replaced();
+  void compact();
   std::string read(int descriptor, std::uint64_t at, std::uint64_t size);
 
   std::string path_;
   int descriptor_ = -1;
-  std::string buffer_;             // the log if it is kept in memory
-  std::uint64_t size_ = 0;         // bytes in the file
-  std::size_t so_far_offset_ = 0;  // of the valid so_far record
-  std::uint64_t so_far_size_ = 0;  // 0: none
-  std::uint64_t replaced_ = 0;     // bytes of replaced records
+  std::string buffer_;               // the log if it is kept in memory
+  std::uint64_t size_ = 0;           // bytes in the file
+  std::size_t snapshot_offset_ = 0;  // of the valid snapshot record
+  std::uint64_t snapshot_size_ = 0;  // 0: none
+  std::uint64_t replaced_ = 0;       // bytes of replaced records
   std::string error_;
 };
 

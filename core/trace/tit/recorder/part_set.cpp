@@ -34,7 +34,7 @@ Attribute read_attribute(std::string_view bytes) {
   Attribute attribute;
   attribute.name = std::string(in.text());
   attribute.kind = static_cast<AttributeKind>(in.at_most(kAttributeKinds - 1, "a kind"));
-  if (!Attribute::fault_of_name(attribute.name).empty() || !in.at_end()) {
+  if (!Attribute::error_of_name(attribute.name).empty() || !in.at_end()) {
     throw FormatError("an attribute is damaged");
   }
   return attribute;
@@ -57,9 +57,9 @@ RecordedShape read_shape(std::string_view bytes, const std::vector<Attribute>& a
   return shape;
 }
 
-RankLog::Stretch read_stretch(std::string_view bytes, const std::vector<RecordedShape>& shapes) {
+RankLog::Segment read_segment(std::string_view bytes, const std::vector<RecordedShape>& shapes) {
   ByteReader in(bytes);
-  RankLog::Stretch stretch;
+  RankLog::Segment segment;
   for (std::size_t left = in.count("a number of calls", 2); left > 0; --left) {
     RecordedCall call;
     call.shape = static_cast<std::uint32_t>(in.at_most(kMostSymbols, "the number of a shape"));
@@ -73,11 +73,11 @@ RankLog::Stretch read_stretch(std::string_view bytes, const std::vector<Recorded
     for (std::size_t i = 0; i < call.numbers.size(); ++i) {
       if (!is_in_column(call.columns, i)) call.numbers[i] = in.zigzag();
     }
-    stretch.calls.push_back(std::move(call));
+    segment.calls.push_back(std::move(call));
   }
-  stretch.grammar = Grammar::read(in, static_cast<std::uint32_t>(stretch.calls.size()));
+  segment.grammar = Grammar::read(in, static_cast<std::uint32_t>(segment.calls.size()));
   if (!in.at_end()) throw FormatError("a stretch of calls is longer than declared");
-  return stretch;
+  return segment;
 }
 
 void read_attribute_values(std::string_view bytes, RankLog& log) {
@@ -93,10 +93,10 @@ void read_attribute_values(std::string_view bytes, RankLog& log) {
 RankLog RankLog::read(std::string_view log) {
   RankLog made;
   SequenceEncoder sequence;
-  std::string_view so_far;
-  const auto add_stretch = [&](std::string_view payload) {
-    sequence.add(static_cast<std::uint32_t>(made.stretches.size()));
-    made.stretches.push_back(read_stretch(payload, made.shapes));
+  std::string_view snapshot;
+  const auto add_segment = [&](std::string_view payload) {
+    sequence.add(static_cast<std::uint32_t>(made.segments.size()));
+    made.segments.push_back(read_segment(payload, made.shapes));
   };
   for (const Record& record : records_of(log)) {
     ByteReader in(record.payload);
@@ -109,17 +109,17 @@ RankLog RankLog::read(std::string_view log) {
         made.shapes.push_back(read_shape(record.payload, made.attributes));
         break;
       case RecordKind::segment:
-        add_stretch(record.payload);
-        so_far = {};
+        add_segment(record.payload);
+        snapshot = {};
         break;
       case RecordKind::again:
-        if (made.stretches.empty()) throw FormatError("a stretch of calls is missing");
+        if (made.segments.empty()) throw FormatError("a stretch of calls is missing");
         sequence.add(static_cast<std::uint32_t>(
-            in.at_most(made.stretches.size() - 1, "the number of a stretch of calls")));
-        so_far = {};
+            in.at_most(made.segments.size() - 1, "the number of a stretch of calls")));
+        snapshot = {};
         break;
-      case RecordKind::so_far:
-        so_far = record.payload;
+      case RecordKind::snapshot:
+        snapshot = record.payload;
         break;
       case RecordKind::values:
         made.values += record.payload;
@@ -146,7 +146,7 @@ RankLog RankLog::read(std::string_view log) {
   if (made.shapes.empty() || made.shapes[0].text != kRecordedComputeText) {
     throw FormatError("the first shape is not that of a computation");
   }
-  if (!so_far.empty()) add_stretch(so_far);
+  if (!snapshot.empty()) add_segment(snapshot);
   made.sequence = sequence.take();
   made.sequence.limit_depth(kDeepestGrammar / 2);
   return made;
@@ -281,17 +281,17 @@ class RankTrace {
       attributes_.push_back(number);
     }
     for (const std::string& text : log.texts) {
-      if (!Attribute::fault_of_text(text).empty()) throw FormatError("a text is damaged");
+      if (!Attribute::error_of_text(text).empty()) throw FormatError("a text is damaged");
       texts_.push_back(writer.text(text));
     }
-    for (const RankLog::Stretch& stretch : log.stretches) {
+    for (const RankLog::Segment& segment : log.segments) {
       calls_.emplace_back();
-      for (const RecordedCall& call : stretch.calls) calls_.back().push_back(in_trace(call));
+      for (const RecordedCall& call : segment.calls) calls_.back().push_back(in_trace(call));
     }
   }
 
-  RankProgram program(std::uint64_t most_calls_at_hand, KnownGrammars& known) {
-    if (is_longer(most_calls_at_hand)) return recorded_program();
+  RankProgram program(std::uint64_t max_calls_in_memory, KnownGrammars& known) {
+    if (is_longer(max_calls_in_memory)) return recorded_program();
     return program_of(all_calls(), false, known);
   }
 
@@ -321,25 +321,25 @@ class RankTrace {
 
   bool is_longer(std::uint64_t most) const {
     std::uint64_t calls = 0;
-    std::uint32_t stretch = 0;
+    std::uint32_t segment = 0;
     std::vector<std::uint64_t> lengths;
-    for (const RankLog::Stretch& stretch_log : log_.stretches)
-      lengths.push_back(stretch_log.grammar.length());
-    for (Expansion stretches(log_.sequence); calls <= most && stretches.next(stretch);) {
-      if (lengths[stretch] > most) return true;
-      calls += lengths[stretch];
+    for (const RankLog::Segment& segment_log : log_.segments)
+      lengths.push_back(segment_log.grammar.length());
+    for (Expansion segments(log_.sequence); calls <= most && segments.next(segment);) {
+      if (lengths[segment] > most) return true;
+      calls += lengths[segment];
     }
     return calls > most;
   }
 
-  // Calls `take(stretch, place)` for each call.
+  // Calls `take(segment, place)` for each call.
   template <class Take>
   void for_each_call(const Take& take) const {
-    std::uint32_t stretch = 0;
-    for (Expansion stretches(log_.sequence); stretches.next(stretch);) {
+    std::uint32_t segment = 0;
+    for (Expansion segments(log_.sequence); segments.next(segment);) {
       std::uint32_t place = 0;
-      for (Expansion calls(log_.stretches[stretch].grammar); calls.next(place);) {
-        take(stretch, place);
+      for (Expansion calls(log_.segments[segment].grammar); calls.next(place);) {
+        take(segment, place);
       }
     }
   }
@@ -367,9 +367,9 @@ class RankTrace {
   RankPart all_calls() {
     RankPart part(static_cast<std::uint32_t>(log_.rank));
     CallNumbering known;
-    for_each_call([&](std::uint32_t stretch, std::uint32_t place) {
-      const RecordedCall& call = log_.stretches[stretch].calls[place];
-      Call made = calls_[stretch][place];
+    for_each_call([&](std::uint32_t segment, std::uint32_t place) {
+      const RecordedCall& call = log_.segments[segment].calls[place];
+      Call made = calls_[segment][place];
       for (std::size_t hole = 0; call.columns != 0 && hole < made.numbers.size(); ++hole) {
         if (is_in_column(call.columns, hole)) made.numbers[hole] = value(call, hole);
       }
@@ -396,13 +396,13 @@ class RankTrace {
     program.rank = static_cast<std::uint32_t>(log_.rank);
     program.grammar = log_.sequence;
     const bool has_attributes = has_attribute_values();
-    std::vector<std::uint32_t> first_rule;  // of each stretch
+    std::vector<std::uint32_t> first_rule;  // of each segment
     CallNumbering known;
-    for (std::uint32_t k = 0; k < log_.stretches.size(); ++k) {
+    for (std::uint32_t k = 0; k < log_.segments.size(); ++k) {
       const std::vector<std::uint32_t> places = add_calls(k, has_attributes, known, program);
       const auto base = static_cast<std::uint32_t>(program.grammar.rules.size());
       first_rule.push_back(base);
-      for (std::vector<Item> rule : log_.stretches[k].grammar.rules) {
+      for (std::vector<Item> rule : log_.segments[k].grammar.rules) {
         for (Item& item : rule) {
           item = item.is_rule() ? Item::rule(base + item.number(), item.exponent)
                                 : Item::terminal(places[item.number()], item.exponent);
@@ -418,8 +418,8 @@ class RankTrace {
     program.grammar.limit_depth(kDeepestGrammar / 2);
     program.grammar.renumber();
     if (log_.values.empty() && !has_attributes) return program;
-    for_each_call([&](std::uint32_t stretch, std::uint32_t place) {
-      const RecordedCall& call = log_.stretches[stretch].calls[place];
+    for_each_call([&](std::uint32_t segment, std::uint32_t place) {
+      const RecordedCall& call = log_.segments[segment].calls[place];
       for (const std::uint32_t attribute : streamed(call)) {
         if (has_attributes) program.attribute_values.push_back(next_value(attribute));
       }
@@ -430,13 +430,13 @@ class RankTrace {
     return program;
   }
 
-  // Adds the calls of a stretch that are new; returns the indices of all its calls.
-  std::vector<std::uint32_t> add_calls(std::uint32_t stretch, bool has_attributes,
+  // Adds the calls of a segment that are new; returns the indices of all its calls.
+  std::vector<std::uint32_t> add_calls(std::uint32_t segment, bool has_attributes,
                                        CallNumbering& known, RankProgram& program) const {
     std::vector<std::uint32_t> places;
-    const std::vector<RecordedCall>& calls = log_.stretches[stretch].calls;
+    const std::vector<RecordedCall>& calls = log_.segments[segment].calls;
     for (std::uint32_t place = 0; place < calls.size(); ++place) {
-      const Call& call = calls_[stretch][place];
+      const Call& call = calls_[segment][place];
       places.push_back(known.of(calls[place].shape, calls[place].columns, call));
       if (places.back() != program.calls.size()) continue;
       program.columns.emplace_back();
@@ -465,7 +465,7 @@ class RankTrace {
   const RankLog& log_;
   // Numbers in the trace of the log's shapes, attributes and texts.
   std::vector<std::uint32_t> shapes_, attributes_, texts_;
-  std::vector<std::vector<Call>> calls_;  // of each stretch
+  std::vector<std::vector<Call>> calls_;  // of each segment
   ByteReader values_;
   std::vector<std::size_t> next_;  // next value of each attribute
 };
@@ -497,7 +497,7 @@ void begin_with(std::uint32_t shape, RankProgram& program) {
 }  // namespace
 
 std::string trace_of(const PartSet& parts, const std::vector<std::string>& first_lines,
-                     std::vector<std::uint32_t>& incomplete, std::uint64_t most_calls_at_hand) {
+                     std::vector<std::uint32_t>& incomplete, std::uint64_t max_calls_in_memory) {
   const std::uint32_t ranks = parts.ranks_of_program();
   if (ranks == 0) throw FormatError("a program has no rank");
   incomplete.clear();
@@ -514,7 +514,7 @@ std::string trace_of(const PartSet& parts, const std::vector<std::string>& first
       if (static_cast<std::uint32_t>(log.rank) != number || log.ranks != ranks) {
         throw FormatError("a part is of another rank");
       }
-      program = RankTrace(log, writer).program(most_calls_at_hand, known);
+      program = RankTrace(log, writer).program(max_calls_in_memory, known);
     }
     if (number == 0 && !incomplete.empty()) {
       begin_with(writer.shape(comment_on(incomplete), 0), program);

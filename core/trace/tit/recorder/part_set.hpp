@@ -12,7 +12,7 @@
 
 namespace tisim::tit {
 
-// A call of a recorded stretch.
+// A call of a recorded segment.
 struct RecordedCall {
   std::uint32_t shape = 0;
   std::uint64_t columns = 0;               // bit i: number i is in RankLog::values, and 0 here
@@ -21,7 +21,7 @@ struct RecordedCall {
 
 // The contents of a rank's log.
 struct RankLog {
-  struct Stretch {
+  struct Segment {
     std::vector<RecordedCall> calls;
     Grammar grammar;  // its terminals are indices into `calls`
   };
@@ -32,8 +32,8 @@ struct RankLog {
   std::vector<RecordedShape> shapes;  // the first is kRecordedCompute
   std::vector<Attribute> attributes;
   std::vector<std::string> texts;
-  std::vector<Stretch> stretches;
-  Grammar sequence;    // of stretches
+  std::vector<Segment> segments;
+  Grammar sequence;    // of segments
   std::string values;  // of numbers separated from their calls, call by call
   std::vector<std::vector<std::uint64_t>> attribute_values;  // by attribute, call by call
 
@@ -77,13 +77,13 @@ class PartSet {
 
 // Maximum number of calls of a rank that are kept in memory to search their structure again. Longer
 // ranks keep the structure that the recorder found.
-constexpr std::uint64_t kMostCallsAtHand = std::uint64_t{1} << 25;
+constexpr std::uint64_t kMaxCallsInMemory = std::uint64_t{1} << 25;
 
 // Returns the whole file. Rank 0 begins with `first_lines`, which have no rank. Missing ranks have
 // no calls. `incomplete` receives the ranks that are missing or did not end normally; a comment in
 // the first rank lists them. Throws FormatError.
 std::string trace_of(const PartSet& parts, const std::vector<std::string>& first_lines,
                      std::vector<std::uint32_t>& incomplete,
-                     std::uint64_t most_calls_at_hand = kMostCallsAtHand);
+                     std::uint64_t max_calls_in_memory = kMaxCallsInMemory);
 
 }  // namespace tisim::tit

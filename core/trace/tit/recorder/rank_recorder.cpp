@@ -108,7 +108,7 @@ void AttributeRecorder::set(std::uint32_t attribute, std::int64_t value) {
 std::int64_t AttributeRecorder::set_later(std::uint32_t attribute) {
   next_of(attribute) = {attribute, false, 0};
   const Stream& stream = streams_[attribute];
-  return static_cast<std::int64_t>((stream.first + stream.waiting.size()) << kTicketBits) |
+  return static_cast<std::int64_t>((stream.first + stream.pending.size()) << kTicketBits) |
          attribute;
 }
 
@@ -119,8 +119,8 @@ bool AttributeRecorder::set_ticket(std::int64_t ticket, std::int64_t value) {
   const std::uint64_t number = static_cast<std::uint64_t>(ticket) >> kTicketBits;
   if (number < stream.first) return true;  // already written as missing
   const std::uint64_t place = number - stream.first;
-  if (place > stream.waiting.size()) return false;
-  if (place == stream.waiting.size()) {  // its call has not been made yet
+  if (place > stream.pending.size()) return false;
+  if (place == stream.pending.size()) {  // its call has not been made yet
     const auto waits = std::find_if(next_.begin(), next_.end(), [attribute](const Next& next) {
       return next.attribute == attribute;
     });
@@ -128,10 +128,10 @@ bool AttributeRecorder::set_ticket(std::int64_t ticket, std::int64_t value) {
     *waits = {attribute, true, value};
     return true;
   }
-  Waiting& waiting = stream.waiting[static_cast<std::size_t>(place)];
-  if (waiting.is_known) return false;
-  waiting = {true, attribute_code(stream.kind, value, rank_)};
-  pass_on(attribute);
+  PendingValue& pending = stream.pending[static_cast<std::size_t>(place)];
+  if (pending.is_known) return false;
+  pending = {true, attribute_code(stream.kind, value, rank_)};
+  write_known(attribute);
   return true;
 }
 
@@ -155,16 +155,16 @@ void AttributeRecorder::take_next(std::vector<std::uint32_t>& fixed,
 void AttributeRecorder::put(const Next& next) {
   Stream& stream = streams_[next.attribute];
   const std::uint64_t code = next.is_known ? attribute_code(stream.kind, next.value, rank_) : 0;
-  if (stream.waiting.size() == kMostWaiting) stream.waiting.front().is_known = true;
-  stream.waiting.push_back({next.is_known, code});
-  pass_on(next.attribute);
+  if (stream.pending.size() == kMostWaiting) stream.pending.front().is_known = true;
+  stream.pending.push_back({next.is_known, code});
+  write_known(next.attribute);
 }
 
-void AttributeRecorder::pass_on(std::uint32_t attribute) {
+void AttributeRecorder::write_known(std::uint32_t attribute) {
   Stream& stream = streams_[attribute];
-  for (; !stream.waiting.empty() && stream.waiting.front().is_known; stream.waiting.pop_front()) {
+  for (; !stream.pending.empty() && stream.pending.front().is_known; stream.pending.pop_front()) {
     values_.varint(attribute);
-    values_.varint(stream.waiting.front().code);
+    values_.varint(stream.pending.front().code);
     ++stream.first;
     if (values_.data.size() >= full_) write();
   }
@@ -178,15 +178,15 @@ void AttributeRecorder::write() {
 
 void AttributeRecorder::end() {
   for (std::uint32_t attribute = 0; attribute < streams_.size(); ++attribute) {
-    for (Waiting& waiting : streams_[attribute].waiting) waiting.is_known = true;
-    pass_on(attribute);
+    for (PendingValue& pending : streams_[attribute].pending) pending.is_known = true;
+    write_known(attribute);
   }
   write();
 }
 
 std::size_t AttributeRecorder::memory() const {
   std::size_t bytes = text_bytes_ + values_.data.capacity();
-  for (const Stream& stream : streams_) bytes += stream.waiting.size() * sizeof(Waiting);
+  for (const Stream& stream : streams_) bytes += stream.pending.size() * sizeof(PendingValue);
   return bytes;
 }
 
@@ -195,7 +195,7 @@ namespace {
 constexpr std::size_t kBytesPerItem = 48;         // of a grammar in memory, with its index
 constexpr std::size_t kPartForValues = 16;        // of the memory; values are copied when written
 constexpr std::uint64_t kCallsPerRepetition = 8;  // average uses of a repeated call
-// A half-full stretch ends if the hash of the last calls has this many leading zeros.
+// A half-full segment ends if the hash of the last calls has this many leading zeros.
 constexpr unsigned kBoundaryBits = 7;
 
 std::uint64_t hash_of_bytes(std::string_view bytes, std::uint64_t seed) {
@@ -263,11 +263,11 @@ void RankRecorder::make_shape(std::uint32_t shape, const std::int64_t* numbers) 
   ++calls_made_;
   recent_ = (recent_ << 1) + calls_.entry(number).hash;
   const std::size_t now = load();
-  if (now > full_ || (now > full_ / 2 && recent_ >> (64 - kBoundaryBits) == 0)) end_stretch();
+  if (now > full_ || (now > full_ / 2 && recent_ >> (64 - kBoundaryBits) == 0)) end_segment();
   if (values_.data.size() >= most_values_) write_values();
 }
 
-// Bytes, independent of allocation, so that equal stretches end at equal places.
+// Bytes, independent of allocation, so that equal segments end at equal places.
 std::size_t RankRecorder::load() const { return encoder_.items() * kBytesPerItem + calls_.used(); }
 
 std::uint32_t RankRecorder::number_of(std::uint32_t shape, const std::int64_t* numbers) {
@@ -319,7 +319,7 @@ void RankRecorder::choose_column(std::uint32_t shape) {
   state.made = state.distinct = 0;
 }
 
-std::string RankRecorder::stretch(Grammar grammar) const {
+std::string RankRecorder::encode_segment(Grammar grammar) const {
   grammar.limit_depth(kDeepestGrammar / 2);
   Bytes payload;
   payload.varint(calls_.size());
@@ -335,11 +335,11 @@ std::string RankRecorder::stretch(Grammar grammar) const {
   return std::move(payload.data);
 }
 
-void RankRecorder::end_stretch() {
+void RankRecorder::end_segment() {
   if (encoder_.length() == 0) return;
   // Values first: a log cut between the two has more values than calls, which is harmless.
   write_values();
-  const std::string payload = stretch(encoder_.take());
+  const std::string payload = encode_segment(encoder_.take());
   calls_.clear();
   for (ShapeState& state : shapes_) state.made = state.distinct = 0;
   const Known made{{hash_of_bytes(payload, 0xcbf29ce484222325u), hash_of_bytes(payload, 1)},
@@ -370,12 +370,12 @@ void RankRecorder::write_values() {
 void RankRecorder::flush() {
   if (!log_.error().empty() || flushed_calls_ == calls_made_) return;
   write_values();
-  log_.append(RecordKind::so_far, stretch(encoder_.so_far()));
+  log_.append(RecordKind::snapshot, encode_segment(encoder_.snapshot()));
   flushed_calls_ = calls_made_;
 }
 
 void RankRecorder::end() {
-  end_stretch();
+  end_segment();
   attributes_.end();
   log_.append(RecordKind::end, {});
 }

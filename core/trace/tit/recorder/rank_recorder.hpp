@@ -103,7 +103,7 @@ class AttributeRecorder {
   // Maximum number of values that wait for an unknown one.
   static constexpr std::size_t kMostWaiting = 65536;
 
-  struct Waiting {
+  struct PendingValue {
     bool is_known = false;
     std::uint64_t code = 0;
   };
@@ -111,8 +111,8 @@ class AttributeRecorder {
     std::string name;
     AttributeKind kind;
     bool is_fixed;
-    std::uint64_t first;  // index of the first waiting value
-    std::deque<Waiting> waiting;
+    std::uint64_t first;  // index of the first pending value
+    std::deque<PendingValue> pending;
   };
   struct Next {
     std::uint32_t attribute;
@@ -121,7 +121,7 @@ class AttributeRecorder {
   };
 
   void put(const Next& next);
-  void pass_on(std::uint32_t attribute);
+  void write_known(std::uint32_t attribute);
   Next& next_of(std::uint32_t attribute);
 
   PartLog& log_;
@@ -136,9 +136,9 @@ class AttributeRecorder {
 
 // Records the actions of one rank as they happen, in bounded memory.
 
-// The calls of a stretch of the program are stored as a grammar. A full grammar ends the stretch:
-// it is written to the log, and the next one starts empty. The end of a stretch depends only on the
-// calls before it, so the stretches of a loop longer than one stretch are equal in all iterations
+// The calls of a segment of the program are stored as a grammar. A full grammar ends the segment:
+// it is written to the log, and the next one starts empty. The end of a segment depends only on the
+// calls before it, so the segments of a loop longer than one segment are equal in all iterations
 // and are stored once. Numbers that rarely repeat are separated from their calls.
 //
 // Memory, apart from a log in memory, stays below the bound.
@@ -193,10 +193,10 @@ class RankRecorder {
     std::uint32_t numbers;  // of holes and fixed attributes
     std::uint64_t volumes;  // holes that are volumes, not whole numbers
     std::uint64_t columns;  // holes whose numbers are separated from their calls
-    std::uint64_t made;     // calls in the stretch; `distinct`: distinct ones
+    std::uint64_t made;     // calls in the segment; `distinct`: distinct ones
     std::uint64_t distinct;
   };
-  // A stretch in the log.
+  // A segment in the log.
   struct Known {
     std::uint64_t hash[2];
     std::uint32_t number;
@@ -219,9 +219,9 @@ class RankRecorder {
   void make_with_attributes(std::uint32_t line, const std::int64_t* numbers);
   std::uint32_t number_of(std::uint32_t shape, const std::int64_t* numbers);
   void choose_column(std::uint32_t shape);
-  void end_stretch();
+  void end_segment();
   void write_values();
-  std::string stretch(Grammar grammar) const;
+  std::string encode_segment(Grammar grammar) const;
   std::size_t load() const;
 
   PartLog log_;
@@ -231,7 +231,7 @@ class RankRecorder {
   // Scratch for a call with attributes.
   std::vector<std::uint32_t> fixed_, streamed_;
   std::vector<std::int64_t> numbers_;
-  DistinctCalls calls_;  // of the stretch
+  DistinctCalls calls_;  // of the segment
   SequenceEncoder encoder_;
   Bytes values_;                       // not in the log yet
   std::vector<std::int64_t> reduced_;  // scratch for the numbers of a call
@@ -240,7 +240,7 @@ class RankRecorder {
   std::uint64_t recent_ = 0;  // hash of the last 64 calls
   std::uint64_t calls_made_ = 0;
   std::uint64_t flushed_calls_ = 0;
-  std::size_t full_;         // bytes of grammar and calls at which a stretch ends
+  std::size_t full_;         // bytes of grammar and calls at which a segment ends
   std::size_t most_values_;  // bytes of values
   std::size_t most_known_;
   std::uint64_t many_distinct_;  // distinct calls of a shape before columns are tried

@@ -27,9 +27,9 @@ Calls calls_of(const RankLog& log) {
   ByteReader values(log.values);
   Calls calls;
   for (const std::uint32_t number : log.sequence.expanded()) {
-    const RankLog::Stretch& stretch = log.stretches[number];
-    for (const std::uint32_t place : stretch.grammar.expanded()) {
-      const RecordedCall& call = stretch.calls[place];
+    const RankLog::Segment& segment = log.segments[number];
+    for (const std::uint32_t place : segment.grammar.expanded()) {
+      const RecordedCall& call = segment.calls[place];
       const RecordedShape& shape = log.shapes[call.shape];
       calls.emplace_back(shape.text, call.numbers);
       for (std::size_t i = 0; i < shape.holes(); ++i) {
@@ -294,7 +294,7 @@ struct RecordedRank {
   PartSet part() { return PartSet::from_log(recorder.log().contents()); }
 };
 
-void check_trace(std::int64_t range, std::uint64_t most_calls_at_hand) {
+void check_trace(std::int64_t range, std::uint64_t max_calls_in_memory) {
   constexpr std::uint32_t kRanks = 5;
   std::mt19937_64 random(static_cast<std::uint64_t>(range));
   PartSet all;
@@ -319,7 +319,7 @@ void check_trace(std::int64_t range, std::uint64_t most_calls_at_hand) {
   }
   const test::Scratch scratch;
   std::vector<std::uint32_t> incomplete;
-  const std::string bytes = trace_of(all, {}, incomplete, most_calls_at_hand);
+  const std::string bytes = trace_of(all, {}, incomplete, max_calls_in_memory);
   CHECK(incomplete.empty());
   CHECK(test::unpacked(bytes, kRanks, scratch) == texts);
 }
@@ -328,7 +328,7 @@ void check_trace(std::int64_t range, std::uint64_t most_calls_at_hand) {
 
 TEST("recorded parts: the trace is what was called, with its structure sought anew or kept") {
   for (const std::int64_t range : {3, 50, 1'000'000}) {
-    check_trace(range, kMostCallsAtHand);
+    check_trace(range, kMaxCallsInMemory);
     check_trace(range, 0);
   }
 }
@@ -358,7 +358,7 @@ TEST("recorded parts: calls keep their attributes, with the structure sought ane
   }
   CHECK(!attributes.set_ticket(ticket + 256, 0));
   rank.recorder.end();
-  for (const std::uint64_t most : {kMostCallsAtHand, std::uint64_t{0}}) {
+  for (const std::uint64_t most : {kMaxCallsInMemory, std::uint64_t{0}}) {
     std::vector<std::uint32_t> incomplete;
     const std::string bytes = trace_of(PartSet::read(rank.part().write()), {}, incomplete, most);
     const PackedFile file(test::file_of(bytes, "x.tit"));
@@ -385,7 +385,7 @@ TEST("recorded parts: a trace says which ranks did not end") {
   PartSet parts = cut.part();
   parts.merge(whole.part());
   const test::Scratch scratch;
-  for (const std::uint64_t most : {kMostCallsAtHand, std::uint64_t{0}}) {
+  for (const std::uint64_t most : {kMaxCallsInMemory, std::uint64_t{0}}) {
     std::vector<std::uint32_t> incomplete;
     const std::string bytes = trace_of(parts, {"unsupported MPI_Put 2"}, incomplete, most);
     CHECK((incomplete == std::vector<std::uint32_t>{0, 1}));

@@ -147,7 +147,7 @@ tt_rank* tt_rank_open(uint32_t rank, uint32_t ranks, size_t memory, const char* 
 
 int tt_word(tt_rank* rank, const char* line, uint64_t rank_arguments) {
   return recording(rank, [&](RankRecorder& recorder) {
-    if (line == nullptr || !RecordedShape::fault_of(line).empty()) return int{TT_INVALID};
+    if (line == nullptr || !RecordedShape::error_of(line).empty()) return int{TT_INVALID};
     const RecordedShape shape = RecordedShape::of(line, rank_arguments);
     if (shape.is_comment() || recorder.shapes() >= kMostWords) return int{TT_INVALID};
     return static_cast<int>(recorder.shape(shape));
@@ -175,7 +175,7 @@ int tt_compute(tt_rank* rank, uint64_t amount) {
 
 int tt_attribute_name(tt_rank* rank, const char* name, int kind) {
   return recording(rank, [&](RankRecorder& recorder) {
-    if (name == nullptr || !Attribute::fault_of_name(name).empty()) return int{TT_INVALID};
+    if (name == nullptr || !Attribute::error_of_name(name).empty()) return int{TT_INVALID};
     if (kind < 0 || kind >= tisim::tit::kAttributeKinds) return int{TT_INVALID};
     Attribute attribute;
     attribute.name = name;
@@ -187,7 +187,7 @@ int tt_attribute_name(tt_rank* rank, const char* name, int kind) {
 
 int64_t tt_text(tt_rank* rank, const char* text) {
   return recording(rank, [&](RankRecorder& recorder) {
-    if (text == nullptr || !Attribute::fault_of_text(text).empty()) return int{TT_INVALID};
+    if (text == nullptr || !Attribute::error_of_text(text).empty()) return int{TT_INVALID};
     const std::int64_t number = recorder.attributes().text(text);
     return number == AttributeRecorder::kRefused ? int{TT_INVALID} : static_cast<int>(number);
   });
@@ -228,7 +228,7 @@ int tt_comment(tt_rank* rank, const char* text) {
   return recording(rank, [&](RankRecorder& recorder) {
     if (text == nullptr || rank->comments >= kMostComments) return int{TT_INVALID};
     const std::string line = std::string("# ") + text;
-    if (!RecordedShape::fault_of(line).empty()) return int{TT_INVALID};
+    if (!RecordedShape::error_of(line).empty()) return int{TT_INVALID};
     ++rank->comments;
     recorder.remark(RecordedShape::of(line, 0));
     return int{TT_OK};
@@ -302,7 +302,7 @@ int tt_write_trace(const tt_bytes* parts, const char* path, const char* first_li
     std::vector<std::uint32_t> ranks;
     const std::vector<std::string> lines = lines_of(first_lines == nullptr ? "" : first_lines);
     for (const std::string& line : lines) {
-      if (!RecordedShape::fault_of(line).empty()) return int{TT_INVALID};
+      if (!RecordedShape::error_of(line).empty()) return int{TT_INVALID};
     }
     const std::string trace = trace_of(PartSet::read(view(parts)), lines, ranks);
     if (incomplete != nullptr) *incomplete = static_cast<std::uint32_t>(ranks.size());

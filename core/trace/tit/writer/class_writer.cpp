@@ -33,8 +33,8 @@ ClassWriter::ClassWriter(std::uint32_t ranks) : class_of_(ranks, -1) {
 }
 
 std::uint32_t ClassWriter::shape(const std::string& text, std::uint64_t rank_holes) {
-  const std::string fault = fault_of_shape(text);
-  if (!fault.empty()) throw std::invalid_argument(fault);
+  const std::string error = error_of_shape(text);
+  if (!error.empty()) throw std::invalid_argument(error);
   const auto known =
       shape_numbers_.emplace(text, static_cast<std::uint32_t>(tables_.shapes.size()));
   if (known.second) tables_.shapes.push_back({text, rank_holes, holes_of(text)});
@@ -115,7 +115,7 @@ std::string ClassWriter::finish(bool legacy, const std::string& precision) {
   tables_.write_trace(trace);
   Section section;
   section.name = std::string(kTraceSection);
-  section.coding = Coding::quick;
+  section.coding = Coding::copies;
   section.bytes = std::move(trace.data);
   return write_container({std::move(section)});
 }

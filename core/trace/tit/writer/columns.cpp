@@ -147,7 +147,7 @@ class SiteWalk {
   }
 
   // Number of sites of a context.
-  std::uint32_t places(std::uint32_t kind) const {
+  std::uint32_t sites_per_context(std::uint32_t kind) const {
     return 1 + static_cast<std::uint32_t>(arguments_[kind].size());
   }
 
@@ -163,7 +163,7 @@ struct ValueSites {
 };
 
 // Also creates tables.contexts.
-ValueSites find_sites(const SiteWalk& walk, const RankPlaces& places,
+ValueSites find_sites(const SiteWalk& walk, const RankPositions& positions,
                       const std::vector<RankValues>& values, TraceTables& tables) {
   const std::uint64_t width = std::uint64_t{tables.kinds_count} + 1;
   NumberTable contexts;
@@ -172,7 +172,7 @@ ValueSites find_sites(const SiteWalk& walk, const RankPlaces& places,
   ValueSites sites;
   sites.of_class.resize(tables.classes.size());
   for (const RankValues& rank : values) {
-    const std::uint32_t its_class = places.class_of[rank.rank];
+    const std::uint32_t its_class = positions.class_of[rank.rank];
     std::vector<std::uint32_t>& of_rank = sites.of_class[its_class];
     if (!of_rank.empty()) continue;
     of_rank.reserve(rank.values.size());
@@ -181,7 +181,7 @@ ValueSites find_sites(const SiteWalk& walk, const RankPlaces& places,
                     const std::uint32_t context = contexts.number(before * width + at);
                     if (context == first_sites.size()) {
                       first_sites.push_back(count);
-                      count += walk.places(at);
+                      count += walk.sites_per_context(at);
                     }
                     of_rank.push_back(first_sites[context] + place);
                   });
@@ -197,7 +197,7 @@ ValueSites find_sites(const SiteWalk& walk, const RankPlaces& places,
   for (const std::uint32_t context : order) {
     const auto at = static_cast<std::uint32_t>(keys[context] % width);
     tables.contexts.push_back({static_cast<std::uint32_t>(keys[context] / width), at, next});
-    for (std::uint32_t k = 0; k < walk.places(at); ++k) {
+    for (std::uint32_t k = 0; k < walk.sites_per_context(at); ++k) {
       number_of[first_sites[context] + k] = next++;
     }
   }
@@ -217,41 +217,41 @@ ValueSites find_sites(const SiteWalk& walk, const RankPlaces& places,
 // Replaces codes of volumes by their index in the sorted list of all codes, if that is smaller.
 class VolumeNumbers {
  public:
-  // Replaces a code plus 1, or 0 for none, by the argument of place_of().
+  // Replaces a code plus 1, or 0 for none, by the argument of column_value().
   void note(std::uint64_t& next) {
     if (next == 0) return;
-    ++values_;
+    ++value_count_;
     next = codes_.number(next - 1) + std::uint64_t{1};
   }
 
   void finish(TraceTables& tables) {
     constexpr std::size_t kOften = 4;
     const std::vector<std::uint64_t>& codes = codes_.keys();
-    places_ = codes;
-    if (codes_.size() * kOften >= values_) return;
+    column_values_ = codes;
+    if (codes_.size() * kOften >= value_count_) return;
     tables.volumes = codes;
     std::sort(tables.volumes.begin(), tables.volumes.end());
-    for (std::uint64_t& code : places_) {
+    for (std::uint64_t& code : column_values_) {
       const auto at = std::lower_bound(tables.volumes.begin(), tables.volumes.end(), code);
       code = static_cast<std::uint64_t>(at - tables.volumes.begin());
     }
   }
 
   // The value in columns for a code; 0 for none.
-  std::uint64_t place_of(std::uint64_t noted) const {
-    return noted == 0 ? 0 : places_[static_cast<std::size_t>(noted - 1)] + 1;
+  std::uint64_t column_value(std::uint64_t noted) const {
+    return noted == 0 ? 0 : column_values_[static_cast<std::size_t>(noted - 1)] + 1;
   }
 
  private:
-  NumberTable codes_;                  // by first use
-  std::vector<std::uint64_t> places_;  // by number: the value in columns
-  std::uint64_t values_ = 0;
+  NumberTable codes_;                         // by first use
+  std::vector<std::uint64_t> column_values_;  // by number: the value in columns
+  std::uint64_t value_count_ = 0;
 };
 
 // Replaces the volumes of computations in the columns, site by site, by representatives at this
 // level of precision. Other values stay the same.
 void reduce_volumes(const Precision& precision, const TraceTables& tables, const SiteWalk& walk,
-                    const RankPlaces& places, std::vector<RankValues>& values);
+                    const RankPositions& positions, std::vector<RankValues>& values);
 
 }  // namespace
 
@@ -340,16 +340,16 @@ std::uint64_t drawn_lines(const RankColumn& column, std::uint32_t rank_class, co
 std::string code_columns(std::vector<RankValues> values, std::uint64_t block_values,
                          const std::optional<DrawnVolumes>& drawn, TraceTables& tables) {
   const SiteWalk walk(tables);
-  const RankPlaces places =
-      places_of(tables.class_of, tables.ranks, static_cast<std::uint32_t>(tables.classes.size()));
+  const RankPositions positions = positions_of(tables.class_of, tables.ranks,
+                                               static_cast<std::uint32_t>(tables.classes.size()));
   const std::string& level = tables.layout.precision;
   if (!level.empty() && !drawn) {
-    reduce_volumes(Precision::of(level), tables, walk, places, values);
+    reduce_volumes(Precision::of(level), tables, walk, positions, values);
   }
-  const ValueSites sites = find_sites(walk, places, values, tables);
+  const ValueSites sites = find_sites(walk, positions, values, tables);
   std::vector<const std::uint32_t*> site_of;
   for (const RankValues& rank : values) {
-    site_of.push_back(sites.of_class[places.class_of[rank.rank]].data());
+    site_of.push_back(sites.of_class[positions.class_of[rank.rank]].data());
   }
   // Calls `take(value, site)` for all values.
   const auto for_each_value = [&](auto take) {
@@ -381,7 +381,7 @@ std::string code_columns(std::vector<RankValues> values, std::uint64_t block_val
       ++uses[site][value];
       return;
     }
-    if (kind != ValueKind::number && !drawn) value = numbers.place_of(value);
+    if (kind != ValueKind::number && !drawn) value = numbers.column_value(value);
     if (kind == ValueKind::volume) --value;
     samples[site][filled[site]++] = value;
   });
@@ -391,7 +391,7 @@ std::string code_columns(std::vector<RankValues> values, std::uint64_t block_val
   std::string bytes =
       encode_columns(std::move(samples), site_of, values, block_values, tables, is_drawn);
   for (RankColumn& column : tables.columns) {
-    const std::uint32_t rank_class = places.class_of[column.rank];
+    const std::uint32_t rank_class = positions.class_of[column.rank];
     if (!drawn || !tables.classes[rank_class].has_volumes) continue;
     column.volumes = drawn_lines(column, rank_class, walk, drawn->seed, tables);
   }
@@ -400,14 +400,14 @@ std::string code_columns(std::vector<RankValues> values, std::uint64_t block_val
 
 std::string code_attributes(std::vector<RankValues> values, std::uint64_t block_values,
                             const TraceTables& tables, AttributeTables& attributes) {
-  const RankPlaces places =
-      places_of(tables.class_of, tables.ranks, static_cast<std::uint32_t>(tables.classes.size()));
+  const RankPositions positions = positions_of(tables.class_of, tables.ranks,
+                                               static_cast<std::uint32_t>(tables.classes.size()));
   attributes.number_sites(tables);
   std::vector<std::vector<std::uint32_t>> site_of(values.size());
   std::vector<std::vector<std::uint64_t>> samples(attributes.sites_count());
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::uint32_t rank = values[i].rank;
-    const std::uint32_t number = places.class_of[rank];
+    const std::uint32_t number = positions.class_of[rank];
     const RankClass& of_rank = tables.classes[number];
     auto value = values[i].values.begin();
     Expansion expansion(of_rank.grammar);
@@ -516,7 +516,7 @@ void reduce_site(ComputedSite& site, const Precision& precision) {
 }
 
 void reduce_volumes(const Precision& precision, const TraceTables& tables, const SiteWalk& walk,
-                    const RankPlaces& places, std::vector<RankValues>& values) {
+                    const RankPositions& positions, std::vector<RankValues>& values) {
   std::vector<bool> computes(tables.kinds_count, false);
   for (std::size_t i = 0; i < tables.signatures.size(); ++i) {
     if (tables.signatures[i].shape == kComputeShape) computes[tables.kinds[i]] = true;
@@ -526,8 +526,8 @@ void reduce_volumes(const Precision& precision, const TraceTables& tables, const
   // Calls `take(value, site)` for each volume of a computation.
   const auto for_each_volume = [&](RankValues& rank, auto take) {
     auto value = rank.values.begin();
-    walk.for_each(places.class_of[rank.rank], [&](std::uint32_t before, std::uint32_t at,
-                                                  std::uint32_t place, ValueKind kind) {
+    walk.for_each(positions.class_of[rank.rank], [&](std::uint32_t before, std::uint32_t at,
+                                                     std::uint32_t place, ValueKind kind) {
       std::uint64_t& here = *value++;
       if (kind == ValueKind::number || (place > 0 && !computes[at])) return;
       ComputedSite& site = sites[(std::uint64_t{before} * width + at) * 2 + (place > 0 ? 1 : 0)];

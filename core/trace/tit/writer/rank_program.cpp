@@ -121,22 +121,22 @@ std::vector<std::vector<std::uint32_t>> choose_columns(const RankPart& part) {
 }
 
 // Merges calls that are equal outside of columns; indices into `calls` by first use.
-class Places {
+class CallIndex {
  public:
-  Places(const RankPart& part, const std::vector<std::vector<std::uint32_t>>& columns,
-         RankProgram& program)
-      : part_(part), columns_(columns), program_(program), place_(part.calls().size(), kNone) {}
+  CallIndex(const RankPart& part, const std::vector<std::vector<std::uint32_t>>& columns,
+            RankProgram& program)
+      : part_(part), columns_(columns), program_(program), index_(part.calls().size(), kNone) {}
 
   std::uint32_t of_call(std::uint32_t call) {
-    const std::uint32_t known = place_[call];
+    const std::uint32_t known = index_[call];
     return known != kNone ? known : of_new_call(call);
   }
   std::uint32_t of_volume(std::uint64_t volume) {
     const auto known = volumes_.find(volume);
     if (known != volumes_.end()) return known->second;
-    const std::uint32_t place = of({kComputeShape, {static_cast<std::int64_t>(volume)}, {}}, {});
-    volumes_.emplace(volume, place);
-    return place;
+    const std::uint32_t index = of({kComputeShape, {static_cast<std::int64_t>(volume)}, {}}, {});
+    volumes_.emplace(volume, index);
+    return index;
   }
   std::uint32_t of_silent_call() {
     if (silent_call_ == kNone) silent_call_ = of({kSilentShape, {}, {}}, {});
@@ -150,13 +150,13 @@ class Places {
   std::uint32_t of_new_call(std::uint32_t call) {
     Call reduced = part_.calls()[call];
     for (const std::uint32_t hole : columns_[call]) reduced.numbers[hole] = 0;
-    return place_[call] = of(std::move(reduced), columns_[call]);
+    return index_[call] = of(std::move(reduced), columns_[call]);
   }
   std::uint32_t of(Call call, std::vector<std::uint32_t> columns) {
     const auto next = static_cast<std::uint32_t>(program_.calls.size());
     // Calls without columns are already distinct.
     if (!columns.empty()) {
-      const auto known = kept_.emplace(Key{call.shape, call.numbers, call.attributes}, next);
+      const auto known = by_key_.emplace(Key{call.shape, call.numbers, call.attributes}, next);
       if (!known.second) return known.first->second;
     }
     program_.calls.push_back(std::move(call));
@@ -167,9 +167,9 @@ class Places {
   const RankPart& part_;
   const std::vector<std::vector<std::uint32_t>>& columns_;
   RankProgram& program_;
-  std::vector<std::uint32_t> place_;  // by call of the part
+  std::vector<std::uint32_t> index_;  // by call of the part
   std::unordered_map<std::uint64_t, std::uint32_t> volumes_;
-  std::map<Key, std::uint32_t> kept_;
+  std::map<Key, std::uint32_t> by_key_;
   std::uint32_t silent_call_ = kNone;
 };
 
@@ -268,7 +268,7 @@ RankProgram with_column(const RankPart& part,
   program.rank = part.rank();
   program.has_volumes = part.volumes() > 0;
   program.volumes = part.volumes();
-  Places places(part, columns, program);
+  CallIndex call_index(part, columns, program);
   const std::size_t fewest = part.steps() - part.volumes();
   listed.calls.reserve(fewest + 1);
   if (program.has_volumes) {
@@ -287,16 +287,16 @@ RankProgram with_column(const RankPart& part,
   };
   for (std::size_t i = 0; i < part.steps(); ++i) {
     if (part.is_volume(i)) {
-      if (waiting != 0) put(places.of_silent_call(), AttributeTrail::kNoStep);
+      if (waiting != 0) put(call_index.of_silent_call(), AttributeTrail::kNoStep);
       waiting = part.volume_of(i) + 1;
       volume_step = i;
       continue;
     }
     const std::uint32_t call = part.call_of(i);
-    put(places.of_call(call), i);
+    put(call_index.of_call(call), i);
     put_arguments(part, call, columns[call], program);
   }
-  if (waiting != 0) put(places.of_silent_call(), AttributeTrail::kNoStep);
+  if (waiting != 0) put(call_index.of_silent_call(), AttributeTrail::kNoStep);
   program.grammar = grammars.of(listed.calls);
   trail.finish(program);
   return program;
@@ -378,7 +378,7 @@ bool with_volumes_in_grammar(const RankPart& part,
   // A program shows its structure early: a grammar that keeps growing has none.
   constexpr std::size_t kEarly = 512;
   program.rank = part.rank();
-  Places places(part, columns, program);
+  CallIndex call_index(part, columns, program);
   SequenceEncoder encoder;
   AttributeTrail trail(part);
   const auto put = [&](std::uint32_t place, std::size_t step) {
@@ -387,10 +387,10 @@ bool with_volumes_in_grammar(const RankPart& part,
   };
   for (std::size_t i = 0; i < part.steps(); ++i) {
     if (part.is_volume(i)) {
-      put(places.of_volume(part.volume_of(i)), i);
+      put(call_index.of_volume(part.volume_of(i)), i);
     } else {
       const std::uint32_t call = part.call_of(i);
-      put(places.of_call(call), i);
+      put(call_index.of_call(call), i);
       put_arguments(part, call, columns[call], program);
     }
     if (i % kGlance != 0) continue;

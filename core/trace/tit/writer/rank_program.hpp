@@ -112,12 +112,12 @@ RankProgram program_of(const RankPart& part);
 // A hash table with linear probing.
 class NumberTable {
  public:
-  NumberTable() : slots_(kFewestSlots) {}
+  NumberTable() : slots_(kMinSlots) {}
 
   // The number of a key; the next one from 0 if it is new.
   std::uint32_t number(std::uint64_t key) {
     const Slot* const slots = slots_.data();
-    std::size_t at = place_of(key);
+    std::size_t at = slot_of(key);
     for (; slots[at].next != 0; at = (at + 1) & mask_) {
       if (slots[at].key == key) return slots[at].next - 1;
     }
@@ -133,7 +133,7 @@ class NumberTable {
   const std::vector<std::uint64_t>& keys() const { return keys_; }
 
  private:
-  static constexpr std::size_t kFewestSlots = 64;
+  static constexpr std::size_t kMinSlots = 64;
 
   // The key is stored next to its number, so that a search takes one memory access.
   struct Slot {
@@ -141,7 +141,7 @@ class NumberTable {
     std::uint32_t next = 0;  // the number plus 1; 0: free
   };
 
-  std::size_t place_of(std::uint64_t key) const {
+  std::size_t slot_of(std::uint64_t key) const {
     const std::uint64_t hash = (key ^ (key >> 29)) * 0x9e3779b97f4a7c15U;
     return static_cast<std::size_t>(hash ^ (hash >> 32)) & mask_;
   }
@@ -149,7 +149,7 @@ class NumberTable {
     slots_.assign(2 * slots_.size(), Slot{});
     mask_ = slots_.size() - 1;
     for (std::uint32_t i = 0; i < keys_.size(); ++i) {
-      std::size_t at = place_of(keys_[i]);
+      std::size_t at = slot_of(keys_[i]);
       while (slots_[at].next != 0) at = (at + 1) & mask_;
       slots_[at] = {keys_[i], i + 1};
     }
@@ -157,7 +157,7 @@ class NumberTable {
 
   std::vector<std::uint64_t> keys_;
   std::vector<Slot> slots_;
-  std::size_t mask_ = kFewestSlots - 1;
+  std::size_t mask_ = kMinSlots - 1;
 };
 
 }  // namespace tisim::tit

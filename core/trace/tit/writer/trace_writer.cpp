@@ -42,7 +42,7 @@ bool is_column(const std::vector<std::uint32_t>& columns, std::size_t hole) {
 
 void HoleNumbers::add(std::int64_t number, std::int32_t rank,
                       const std::vector<std::int32_t>& ranks, std::size_t before) {
-  if (!follows_a_rule()) {
+  if (!is_regular()) {
     all_.push_back(number);
     return;
   }
@@ -51,7 +51,7 @@ void HoleNumbers::add(std::int64_t number, std::int32_t rank,
   constant_ = constant_ && number == first_;
   relative_ = relative_ && first_ >= 0 && number >= 0 && number - rank == first_ - rank_;
   exclusive_ = exclusive_ && first_ >= 0 && number >= 0 && (number ^ rank) == (first_ ^ rank_);
-  if (follows_a_rule()) return;
+  if (is_regular()) return;
   for (std::size_t i = 0; i < before; ++i) {
     all_.push_back(was_constant   ? first_
                    : was_relative ? first_ - rank_ + ranks[i]
@@ -287,7 +287,7 @@ void TraceWriter::write_attributes(std::vector<Section>& sections) {
                                        tables_, attributes_);
   Bytes tables;
   attributes_.write(tables);
-  sections.push_back(section_of(kAttributesSection, std::move(tables.data), Coding::quick));
+  sections.push_back(section_of(kAttributesSection, std::move(tables.data), Coding::copies));
   sections.back().required = false;
   if (values.empty()) return;
   sections.push_back(section_of(kAttributeValuesSection, std::move(values)));
@@ -304,13 +304,13 @@ std::string TraceWriter::finish(FileLayout layout, std::vector<Section> others) 
   std::vector<Section> sections;
   Bytes trace;
   tables_.write_trace(trace);
-  sections.push_back(section_of(kTraceSection, std::move(trace.data), Coding::quick));
+  sections.push_back(section_of(kTraceSection, std::move(trace.data), Coding::copies));
   if (!values_.empty()) {
     const std::uint64_t block = block_values(tables_.ranks);
     std::string values = code_columns(std::move(values_), block, drawn_, tables_);
     Bytes columns;
     tables_.write_columns(columns);
-    sections.push_back(section_of(kColumnsSection, std::move(columns.data), Coding::quick));
+    sections.push_back(section_of(kColumnsSection, std::move(columns.data), Coding::copies));
     if (!values.empty()) sections.push_back(section_of(kValuesSection, std::move(values)));
   }
   if (drawn_) {

@@ -32,7 +32,7 @@ class HoleNumbers {
   const std::vector<std::int64_t>& all() const { return all_; }
 
  private:
-  bool follows_a_rule() const { return constant_ || relative_ || exclusive_; }
+  bool is_regular() const { return constant_ || relative_ || exclusive_; }
 
   std::int64_t first_;
   std::int32_t rank_;
