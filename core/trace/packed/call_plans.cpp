@@ -70,7 +70,7 @@ void CallPlans::make(std::uint32_t call) {
   CallPlan& plan = plans_[call];
   std::unique_ptr<const KnownCall>& known =
       known_.by_signature[program_.rank_class().signatures[call]];
-  if (known && take_known(call, *known)) return;
+  if (known && reuse_known_call(call, *known)) return;
   const bool used_mistaken_null = std::exchange(uses_mistaken_null_, false);
   const bool used_lost_type = std::exchange(uses_lost_type_, false);
   CallDetails details;
@@ -85,7 +85,7 @@ void CallPlans::make(std::uint32_t call) {
   } else if (!make_plain(call, details, plan)) {
     plan.form = CallForm::patched;
   }
-  if (resolved && !known && is_for_all_classes(call, details)) {
+  if (resolved && !known && is_class_independent(call, details)) {
     known = std::make_unique<const KnownCall>(
         KnownCall{plan, details, uses_mistaken_null_, uses_lost_type_});
   }
@@ -100,7 +100,7 @@ void CallPlans::add_details(CallDetails details, CallPlan& plan) {
 }
 
 // Uses the plan of a call created for another class, if it applies to the numbers of all ranks.
-bool CallPlans::take_known(std::uint32_t call, const KnownCall& known) {
+bool CallPlans::reuse_known_call(std::uint32_t call, const KnownCall& known) {
   for (const FieldPatch& patch : known.details.patches) {
     if (!values_fit(call, patch, patch.hole)) return false;
   }
@@ -238,7 +238,7 @@ bool CallPlans::find(std::uint32_t call, CallDetails& details) {
   const bool has_columns = plans_[call].has_columns;
   const bool is_alone = program_.ranks().size() == 1 && !has_columns;
   if (is_alone) return find_patches(call, details, calls_);
-  if (!find_patches(call, details, tried_) || !as_parsed(call, details, tried_)) return false;
+  if (!find_patches(call, details, tried_) || !equals_parsed(call, details, tried_)) return false;
   if (is_message(details.ops[0].kind)) return true;
   // Parse again with the final table: calls of trial lines must not enter the trace's table.
   std::vector<std::int64_t> numbers;
@@ -248,7 +248,7 @@ bool CallPlans::find(std::uint32_t call, CallDetails& details) {
 }
 
 // True if the call makes the same operations on all its ranks, except for patched fields.
-bool CallPlans::is_for_all_classes(std::uint32_t call, const CallDetails& details) const {
+bool CallPlans::is_class_independent(std::uint32_t call, const CallDetails& details) const {
   const tit::Signature& call_signature = signature(call);
   const Action* const action = action_of(call);
   if (action == nullptr || !is_message(action->form)) return false;
@@ -436,7 +436,7 @@ bool CallPlans::values_fit(std::uint32_t call, const FieldPatch& patch, std::siz
 }
 
 // True if the operations for the last rank of the class equal those of its parsed line.
-bool CallPlans::as_parsed(std::uint32_t call, const CallDetails& details, CallTable& tried) {
+bool CallPlans::equals_parsed(std::uint32_t call, const CallDetails& details, CallTable& tried) {
   const std::int32_t rank = program_.ranks().back();
   const tit::Signature& call_signature = signature(call);
   std::vector<std::int64_t> numbers;

@@ -119,8 +119,8 @@ class CallPlans {
 
   void make(std::uint32_t call);
   bool find(std::uint32_t call, CallDetails& details);
-  bool take_known(std::uint32_t call, const KnownCall& known);
-  bool is_for_all_classes(std::uint32_t call, const CallDetails& details) const;
+  bool reuse_known_call(std::uint32_t call, const KnownCall& known);
+  bool is_class_independent(std::uint32_t call, const CallDetails& details) const;
   void add_details(CallDetails details, CallPlan& plan);
   void first_numbers(std::uint32_t call, std::vector<std::int64_t>& numbers) const;
   bool find_patches(std::uint32_t call, CallDetails& details, CallTable& tried);
@@ -128,7 +128,7 @@ class CallPlans {
   bool find_patch(Probe& probe, std::size_t hole, std::int64_t other, FieldPatch& patch);
   bool values_fit(std::uint32_t call, const FieldPatch& patch, std::size_t hole);
   bool in_range(const FieldPatch& patch, std::int64_t value) const;
-  bool as_parsed(std::uint32_t call, const CallDetails& details, CallTable& tried);
+  bool equals_parsed(std::uint32_t call, const CallDetails& details, CallTable& tried);
   bool make_plain(std::uint32_t call, const CallDetails& details, CallPlan& plan);
   const std::int32_t* peers_of(std::uint32_t call, std::size_t hole);
   std::size_t parse(std::uint32_t call, const std::vector<std::int64_t>& numbers, std::int32_t rank,

@@ -12,20 +12,20 @@ PackedCalls::PackedCalls(const PackedFile& file, std::int32_t rank, bool with_at
       expansion_(class_->grammar),
       column_(file, file.column_of(rank)),
       attribute_column_(file,
-                        attributes_ == nullptr ? ColumnPlace{} : attributes_->column_of(rank)),
-      places_(class_->signatures.size()) {
+                        attributes_ == nullptr ? ColumnLocation{} : attributes_->column_of(rank)),
+      states_(class_->signatures.size()) {
   const tit::TraceTables& tables = file.tables();
-  for (std::uint32_t call = 0; call < places_.size(); ++call) {
-    Place& place = places_[call];
+  for (std::uint32_t call = 0; call < states_.size(); ++call) {
+    CallState& state = states_[call];
     const tit::Signature& signature = tables.signatures[class_->signatures[call]];
     const std::vector<tit::Hole>& holes = tables.shapes[signature.shape].holes;
-    place.shape = signature.shape;
-    place.kind = tables.kinds[class_->signatures[call]];
-    file.program(file.class_of(rank)).numbers(call, file.position_of(rank), place.numbers);
+    state.shape = signature.shape;
+    state.kind = tables.kinds[class_->signatures[call]];
+    file.program(file.class_of(rank)).numbers(call, file.position_of(rank), state.numbers);
     for (std::size_t i = 0; i < holes.size(); ++i) {
-      if (signature.arguments[i].mode == tit::Mode::column) place.has_columns = true;
+      if (signature.arguments[i].mode == tit::Mode::column) state.has_columns = true;
       if (holes[i].mark == tit::kStepMark) {
-        place.step = static_cast<std::uint64_t>(place.numbers[i]);
+        state.step = static_cast<std::uint64_t>(state.numbers[i]);
       }
     }
   }
@@ -37,20 +37,20 @@ void PackedCalls::find_attributes() {
   const tit::ClassAttributes& of_class = tables.classes[file_->class_of(rank_)];
   const std::uint32_t position = file_->position_of(rank_);
   auto vector = of_class.vectors.begin();
-  for (std::uint32_t call = 0; call < places_.size(); ++call) {
-    Place& place = places_[call];
-    place.layout = &tables.layouts[of_class.layout_of[call]];
-    for (const std::uint32_t attribute : place.layout->before) {
-      place.before_sites.push_back(tables.site_of(attribute, place.kind, true));
+  for (std::uint32_t call = 0; call < states_.size(); ++call) {
+    CallState& state = states_[call];
+    state.layout = &tables.layouts[of_class.layout_of[call]];
+    for (const std::uint32_t attribute : state.layout->before) {
+      state.before_sites.push_back(tables.site_of(attribute, state.kind, true));
     }
-    for (const std::uint32_t attribute : place.layout->at) {
-      place.at_sites.push_back(tables.site_of(attribute, place.kind, false));
+    for (const std::uint32_t attribute : state.layout->at) {
+      state.at_sites.push_back(tables.site_of(attribute, state.kind, false));
     }
-    for (const tit::CallAttributes::Fixed& fixed : place.layout->fixed) {
+    for (const tit::CallAttributes::Fixed& fixed : state.layout->fixed) {
       const bool is_by_rank = fixed.argument.mode == tit::Mode::by_rank;
       const std::int64_t value =
           is_by_rank ? (vector++)->at(position, rank_) : fixed.argument.value;
-      place.fixed.push_back(checked({fixed.attribute, value}));
+      state.fixed.push_back(checked({fixed.attribute, value}));
     }
   }
 }
@@ -70,15 +70,15 @@ std::uint64_t PackedCalls::value_at(std::uint32_t site) {
 }
 
 // `site`: the first site of the call, that of the volume before it.
-void PackedCalls::take_numbers(Place& place, std::uint32_t site) {
+void PackedCalls::take_numbers(CallState& state, std::uint32_t site) {
   const tit::TraceTables& tables = file_->tables();
   const tit::Signature& signature = tables.signatures[class_->signatures[call_]];
   const std::vector<tit::Hole>& holes = tables.shapes[signature.shape].holes;
   for (std::size_t i = 0; i < holes.size(); ++i) {
     if (signature.arguments[i].mode == tit::Mode::column) {
-      place.numbers[i] = file_->argument_of(holes[i], value_at(++site));
+      state.numbers[i] = file_->argument_of(holes[i], value_at(++site));
     }
-    if (holes[i].mark == tit::kStepMark) place.step = static_cast<std::uint64_t>(place.numbers[i]);
+    if (holes[i].mark == tit::kStepMark) state.step = static_cast<std::uint64_t>(state.numbers[i]);
   }
 }
 
@@ -98,31 +98,31 @@ void PackedCalls::take(const std::vector<std::uint32_t>& attributes,
 bool PackedCalls::next() {
   volume_ = 0;
   if (!expansion_.next(call_)) return false;
-  Place& place = places_[call_];
-  if (class_->has_volumes || place.has_columns) {
-    const std::uint32_t site = file_->site_table().find(before_, place.kind);
+  CallState& state = states_[call_];
+  if (class_->has_volumes || state.has_columns) {
+    const std::uint32_t site = file_->site_table().find(before_, state.kind);
     if (site != tit::SiteTable::kNone) {
       if (class_->has_volumes) {
         volume_ =
             file_->draws_volumes() ? file_->drawn_volume(site, rank_, calls_) : value_at(site);
       }
-      if (place.has_columns) take_numbers(place, site);
-    } else if (place.has_columns) {
+      if (state.has_columns) take_numbers(state, site);
+    } else if (state.has_columns) {
       file_->damaged("a call has no room for its values");
     }
   }
-  before_ = place.kind + 1;
+  before_ = state.kind + 1;
   ++calls_;
   if (volume_ != 0) line_before_ = ++line_;
-  if (!is_silent()) line_ += place.step;
+  if (!is_silent()) line_ += state.step;
   if (attributes_ == nullptr) return true;
   before_values_.clear();
-  take(place.layout->before, place.before_sites, before_values_);
+  take(state.layout->before, state.before_sites, before_values_);
   if (!before_values_.empty() && volume_ == 0) {
     file_->damaged("a computation with attributes is missing");
   }
-  at_values_.assign(place.fixed.begin(), place.fixed.end());
-  take(place.layout->at, place.at_sites, at_values_);
+  at_values_.assign(state.fixed.begin(), state.fixed.end());
+  take(state.layout->at, state.at_sites, at_values_);
   return true;
 }
 
@@ -147,9 +147,9 @@ bool repeats_attribute(const PackedFile& file, std::int32_t rank, std::uint32_t 
     for (const PackedAttribute& value : calls.at()) {
       if (value.attribute == attribute) current = value.value;
     }
-    if (known.size() <= calls.place()) known.resize(calls.place() + std::size_t{1});
-    if (!known[calls.place()]) known[calls.place()] = current;
-    if (known[calls.place()] != current) return false;
+    if (known.size() <= calls.call_index()) known.resize(calls.call_index() + std::size_t{1});
+    if (!known[calls.call_index()]) known[calls.call_index()] = current;
+    if (known[calls.call_index()] != current) return false;
   }
   return true;
 }

@@ -27,15 +27,15 @@ class PackedCalls {
   bool next();
 
   // The index of the call in its class.
-  std::uint32_t place() const { return call_; }
+  std::uint32_t call_index() const { return call_; }
   // 1 plus the number of the volume computed before it; 0: none.
   std::uint64_t volume() const { return volume_; }
-  std::uint32_t shape() const { return places_[call_].shape; }
+  std::uint32_t shape() const { return states_[call_].shape; }
   // True if the call has no line.
   bool is_silent() const { return shape() == tit::kSilentShape; }
   // True if some of its numbers may vary over time.
-  bool has_columns() const { return places_[call_].has_columns; }
-  const std::vector<std::int64_t>& numbers() const { return places_[call_].numbers; }
+  bool has_columns() const { return states_[call_].has_columns; }
+  const std::vector<std::int64_t>& numbers() const { return states_[call_].numbers; }
   // Line numbers in the rank's file, as in RankReader: of the computation before the call, and of
   // the call.
   std::uint64_t line_before() const { return line_before_; }
@@ -46,7 +46,7 @@ class PackedCalls {
 
  private:
   // A call of the class.
-  struct Place {
+  struct CallState {
     std::uint32_t shape = 0;
     std::uint32_t kind = 0;
     bool has_columns = false;
@@ -59,7 +59,7 @@ class PackedCalls {
 
   void find_attributes();
   std::uint64_t value_at(std::uint32_t site);
-  void take_numbers(Place& place, std::uint32_t site);
+  void take_numbers(CallState& state, std::uint32_t site);
   void take(const std::vector<std::uint32_t>& attributes, const std::vector<std::uint32_t>& sites,
             std::vector<PackedAttribute>& values);
   PackedAttribute checked(PackedAttribute value) const;
@@ -71,7 +71,7 @@ class PackedCalls {
   tit::Expansion expansion_;
   ColumnStream column_;
   ColumnStream attribute_column_;
-  std::vector<Place> places_;
+  std::vector<CallState> states_;
   std::uint32_t call_ = 0;
   std::uint64_t volume_ = 0;
   std::uint64_t line_before_ = 0;

@@ -14,8 +14,8 @@ constexpr std::uint64_t kFewWords = 32;
 
 }  // namespace
 
-ColumnStream::ColumnStream(const PackedFile& file, ColumnPlace place)
-    : file_(&file), offset_(place.offset), column_(place.column) {
+ColumnStream::ColumnStream(const PackedFile& file, ColumnLocation column)
+    : file_(&file), offset_(column.offset), column_(column.column) {
   if (column_ == nullptr) return;
   for (const tit::Block& block : column_->blocks) capacity_ = std::max(capacity_, block.bytes);
 }

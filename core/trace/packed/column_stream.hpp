@@ -12,7 +12,7 @@ namespace tisim {
 class ColumnStream {
  public:
   // `file` must outlive the stream.
-  ColumnStream(const PackedFile& file, ColumnPlace place);
+  ColumnStream(const PackedFile& file, ColumnLocation column);
 
   // The next value of a varying site. Throws TraceError.
   std::uint64_t next(tit::DecodingTable model) {

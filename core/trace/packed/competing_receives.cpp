@@ -14,26 +14,27 @@ namespace tisim {
 namespace {
 
 // The source and tag that a receive asks for. Either may vary over time.
-struct Wanted {
+struct ReceiveEnvelope {
   static constexpr std::int32_t kVaries = std::numeric_limits<std::int32_t>::min();
 
   std::uint16_t comm = 0;
   std::int32_t source = 0;
   std::int32_t tag = 0;
 
-  friend bool operator==(const Wanted&, const Wanted&) = default;
+  friend bool operator==(const ReceiveEnvelope&, const ReceiveEnvelope&) = default;
 };
 
 bool is_open(std::int32_t number, std::int32_t any) {
-  return number == any || number == Wanted::kVaries;
+  return number == any || number == ReceiveEnvelope::kVaries;
 }
 
 // True if a receive that may be from any source competes with another one or with itself.
-bool compete(const Wanted& from_any, const Wanted& other) {
+bool compete(const ReceiveEnvelope& from_any, const ReceiveEnvelope& other) {
   if (!is_open(from_any.source, kAnySource) || from_any.comm != other.comm) return false;
   const bool same_tag =
       from_any.tag == other.tag || is_open(from_any.tag, kAnyTag) || is_open(other.tag, kAnyTag);
-  const bool varies = from_any.source == Wanted::kVaries || from_any.tag == Wanted::kVaries;
+  const bool varies =
+      from_any.source == ReceiveEnvelope::kVaries || from_any.tag == ReceiveEnvelope::kVaries;
   return same_tag && (varies || from_any != other);
 }
 
@@ -66,7 +67,7 @@ bool receives_compete(const PackedFile& file, const TraceGrammar& grammar, std::
   CallTable calls;
   LineParser parser(grammar, rank, file.file().name, calls);
   std::vector<std::int64_t> numbers;
-  std::vector<Wanted> all;
+  std::vector<ReceiveEnvelope> all;
   std::string line;
   for (const std::uint32_t call : receives) {
     const tit::Signature& call_signature = tables.signatures[signatures[call]];
@@ -79,14 +80,16 @@ bool receives_compete(const PackedFile& file, const TraceGrammar& grammar, std::
     } catch (const TraceError&) {
       continue;  // the error is reported when the line is read
     }
-    Wanted receive{ops[0].comm, ops[0].peer, ops[0].tag};
-    if (call_signature.arguments[0].mode == tit::Mode::column) receive.source = Wanted::kVaries;
-    if (call_signature.arguments[1].mode == tit::Mode::column) receive.tag = Wanted::kVaries;
+    ReceiveEnvelope receive{ops[0].comm, ops[0].peer, ops[0].tag};
+    if (call_signature.arguments[0].mode == tit::Mode::column)
+      receive.source = ReceiveEnvelope::kVaries;
+    if (call_signature.arguments[1].mode == tit::Mode::column)
+      receive.tag = ReceiveEnvelope::kVaries;
     if (std::find(all.begin(), all.end(), receive) == all.end()) all.push_back(receive);
   }
-  return std::any_of(all.begin(), all.end(), [&](const Wanted& receive) {
+  return std::any_of(all.begin(), all.end(), [&](const ReceiveEnvelope& receive) {
     return std::any_of(all.begin(), all.end(),
-                       [&](const Wanted& other) { return compete(receive, other); });
+                       [&](const ReceiveEnvelope& other) { return compete(receive, other); });
   });
 }
 

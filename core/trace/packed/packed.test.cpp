@@ -185,7 +185,7 @@ TEST("compressed: a reader stops at the turns of a loop and leaves repetitions o
   CHECK(reader->read(ops, 64) == 1 && (ops[0].flags & kIsInit) != 0);
   const auto is_turn = [&](std::uint64_t left, std::uint64_t line) {
     const auto turn = reader->next_turn();
-    return turn && turn->left == left && turn->line == line;
+    return turn && turn->remaining == left && turn->line == line;
   };
   CHECK(is_turn(100, 1));
   CHECK(!reader->next_turn());  // each one once
@@ -210,12 +210,12 @@ TEST("compressed: a reader reads on over turns at which it does not stop") {
   const auto reader = set->open(0, calls);
   CHECK(reader->stop_at_loops());
   Op ops[64];
-  reader->stop_at_turns(false);
+  reader->set_stops_at_turns(false);
   CHECK(!reader->next_turn());
   CHECK(reader->read(ops, 64) == 64 && ops[63].line == 64);
-  reader->stop_at_turns(true);
+  reader->set_stops_at_turns(true);
   const auto turn = reader->next_turn();
-  CHECK(turn && turn->left == 68 && turn->line == 64 && !turn->is_first);
+  CHECK(turn && turn->remaining == 68 && turn->line == 64 && !turn->is_first);
   CHECK(reader->read(ops, 64) == 2 && ops[1].line == 66);
   CHECK(reader->next_turn());
   reader->skip_repetitions(60);

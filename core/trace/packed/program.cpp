@@ -7,7 +7,7 @@ namespace tisim {
 
 namespace {
 
-constexpr std::uint64_t kSpelledOut = 64;  // maximum number of calls of an expanded item
+constexpr std::uint64_t kMaxExpandedCalls = 64;  // maximum number of calls of an expanded item
 
 ProgramCall* append(std::uint32_t call, std::uint64_t times, ProgramCall* at) {
   for (std::uint64_t i = 0; i < times; ++i) *at++ = {call, 0};
@@ -83,15 +83,14 @@ PackedProgram::PackedProgram(const tit::TraceTables& tables, const tit::RankClas
     }
   }
   depth_ = depths[0];
-  gathered_ = {};
+  call_scratch_ = {};
 }
 
 // Writes the calls of the rule to `at`; returns the end of them.
-ProgramCall* PackedProgram::spell_out(std::uint32_t rule, std::uint64_t times,
-                                      ProgramCall* at) const {
+ProgramCall* PackedProgram::expand(std::uint32_t rule, std::uint64_t times, ProgramCall* at) const {
   for (std::uint64_t i = 0; i < times; ++i) {
     for (const tit::Item& item : class_->grammar.rules[rule]) {
-      at = item.is_rule() ? spell_out(item.number(), item.exponent, at)
+      at = item.is_rule() ? expand(item.number(), item.exponent, at)
                           : append(item.number(), item.exponent, at);
     }
   }
@@ -105,8 +104,8 @@ ProgramSegment PackedProgram::stretch(const std::vector<ProgramCall>& calls,
   auto kept = std::make_unique<ProgramCall[]>(calls.size() + 1);
   std::copy(calls.begin(), calls.end(), kept.get());
   find_sites(kept.get(), calls.size());
-  spelled_.push_back(std::move(kept));
-  return {spelled_.back().get(), length, repeats};
+  call_arrays_.push_back(std::move(kept));
+  return {call_arrays_.back().get(), length, repeats};
 }
 
 // Adds the repetitions of a stretch. A few repetitions of a short one are expanded. A long loop is
@@ -116,8 +115,8 @@ void PackedProgram::repeat(const ProgramSegment& once, std::uint32_t repeats,
                            std::vector<ProgramSegment>& segments) {
   const std::uint64_t length = std::uint64_t{once.length} * repeats;
   std::uint32_t turns = repeats;
-  if (length > kSpelledOut) {
-    turns = class_->has_volumes ? static_cast<std::uint32_t>(kSpelledOut / once.length) : 1;
+  if (length > kMaxExpandedCalls) {
+    turns = class_->has_volumes ? static_cast<std::uint32_t>(kMaxExpandedCalls / once.length) : 1;
   }
   if (turns < 2 || std::uint64_t{once.length} * turns > budget_) {
     segments.push_back({once.calls, once.length, repeats});
@@ -145,7 +144,7 @@ void PackedProgram::find_sites(ProgramCall* calls, std::size_t count) const {
 
 void PackedProgram::make_rule(std::uint32_t rule) {
   std::vector<ProgramSegment>& segments = rules_[rule];
-  std::vector<ProgramCall>& calls = gathered_;
+  std::vector<ProgramCall>& calls = call_scratch_;
   calls.clear();
   const auto end_stretch = [&](std::uint32_t repeats) {
     if (calls.empty()) return;
@@ -155,12 +154,12 @@ void PackedProgram::make_rule(std::uint32_t rule) {
   for (const tit::Item& item : class_->grammar.rules[rule]) {
     const std::uint32_t number = item.number();
     const std::uint64_t length = item.exponent * (item.is_rule() ? lengths_[number] : 1);
-    if (length <= kSpelledOut && length <= budget_) {
+    if (length <= kMaxExpandedCalls && length <= budget_) {
       budget_ -= length;
       const std::size_t before = calls.size();
       calls.resize(before + length);
       if (item.is_rule()) {
-        spell_out(number, item.exponent, calls.data() + before);
+        expand(number, item.exponent, calls.data() + before);
       } else {
         append(number, item.exponent, calls.data() + before);
       }

@@ -49,7 +49,7 @@ class PackedProgram {
     bool has_columns = false;
   };
 
-  ProgramCall* spell_out(std::uint32_t rule, std::uint64_t times, ProgramCall* at) const;
+  ProgramCall* expand(std::uint32_t rule, std::uint64_t times, ProgramCall* at) const;
   ProgramSegment stretch(const std::vector<ProgramCall>& calls, std::uint32_t repeats);
   void repeat(const ProgramSegment& once, std::uint32_t repeats,
               std::vector<ProgramSegment>& segments);
@@ -62,8 +62,8 @@ class PackedProgram {
   const tit::SiteTable* site_table_;
   const tit::VolumeSites* volume_sites_;
   std::vector<std::vector<ProgramSegment>> rules_;
-  std::vector<std::unique_ptr<const ProgramCall[]>> spelled_;
-  std::vector<ProgramCall> gathered_;         // scratch while a rule is built
+  std::vector<std::unique_ptr<const ProgramCall[]>> call_arrays_;
+  std::vector<ProgramCall> call_scratch_;     // scratch while a rule is built
   std::vector<std::uint64_t> lengths_;        // of rules, in calls
   std::vector<CallContext> contexts_;         // of each call
   std::vector<std::uint32_t> first_vectors_;  // of each call: its first vector in the class

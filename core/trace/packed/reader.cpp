@@ -14,7 +14,7 @@ namespace tisim {
 namespace {
 
 // Limit on calls in a row that are not actions, such as comments: a tiny file may have 2^62.
-constexpr std::uint64_t kMostIdle = 16777216;
+constexpr std::uint64_t kMaxIdleCalls = 16777216;
 
 std::uint32_t line_in_op(std::uint64_t line) {
   return static_cast<std::uint32_t>(std::min(line, PackedReader::kMostLines));
@@ -36,11 +36,12 @@ PackedReader::PackedReader(const std::shared_ptr<const void>& owner, const Trace
 
 PackedReader::~PackedReader() = default;
 
-// Room for at least `least` following operations that do not fit in a batch. None may be waiting.
-PackedReader::Waiting& PackedReader::room_to_wait(std::uint32_t least) {
-  if (!waiting_ || waiting_->room < least) waiting_ = std::make_unique<Waiting>(least);
-  waiting_->first = 0;
-  return *waiting_;
+// A buffer for at least `least` operations that do not fit in a batch; the current one must be
+// empty.
+PackedReader::OverflowOps& PackedReader::overflow_buffer(std::uint32_t least) {
+  if (!overflow_ || overflow_->capacity < least) overflow_ = std::make_unique<OverflowOps>(least);
+  overflow_->first = 0;
+  return *overflow_;
 }
 
 bool PackedReader::uses_mistaken_null() const {
@@ -50,7 +51,7 @@ bool PackedReader::uses_mistaken_null() const {
 bool PackedReader::uses_lost_type() const { return lost_type_ || plans_->uses_lost_type(); }
 
 std::size_t PackedReader::read(Op* out, std::size_t capacity) {
-  std::size_t made = take_waiting(out, capacity);
+  std::size_t made = take_overflow(out, capacity);
   std::uint64_t idle = 0;  // calls after the last action
   try {
     while (made < capacity) {
@@ -65,7 +66,7 @@ std::size_t PackedReader::read(Op* out, std::size_t capacity) {
       }
       made += more;
       idle = more > 0 ? 0 : idle + 1;
-      if (idle > kMostIdle) {
+      if (idle > kMaxIdleCalls) {
         shared_->file().damaged("it has 16,777,216 lines without an action");
       }
     }
@@ -89,7 +90,7 @@ bool PackedReader::next_stretch() {
     Frame& frame = frames_[depth_ - 1];
     const std::vector<ProgramSegment>& rule = plans_->program().rule(frame.rule);
     if (frame.segment == rule.size()) {
-      if (--frame.left == 0) {
+      if (--frame.remaining == 0) {
         --depth_;
       } else {
         frame.segment = 0;
@@ -115,7 +116,8 @@ bool PackedReader::at_last_call() const {
   if (at_ != end_ || repeats_ > 0) return false;
   for (std::uint32_t i = 0; i < depth_; ++i) {
     const Frame& frame = frames_[i];
-    if (frame.left > 1 || frame.segment < plans_->program().rule(frame.rule).size()) return false;
+    if (frame.remaining > 1 || frame.segment < plans_->program().rule(frame.rule).size())
+      return false;
   }
   return true;
 }
@@ -125,17 +127,18 @@ std::size_t PackedReader::read_stretch(Op* out, std::size_t capacity) {
   if (line_ > kMostLines - std::max(capacity, std::size_t{kBatch})) return read_call(out, capacity);
   // Operations are prepared once most of them have been produced several times.
   constexpr std::uint64_t kOften = 4;
-  if (!ready_ && line_ >= kOften * plans_->program().rank_class().signatures.size()) make_ready();
+  if (!prepared_ && line_ >= kOften * plans_->program().rank_class().signatures.size())
+    prepare_plain_calls();
   std::size_t made = 0;
-  if (!ready_) {
+  if (!prepared_) {
     made = put_plain(out, capacity);
-  } else if (capacity >= kBatch || saves_memory_ || shared_->file().ranks() > kMostBatched) {
-    made = put_ready(out, capacity);
+  } else if (capacity >= kBatch || saves_memory_ || shared_->file().ranks() > kMaxBatchedRanks) {
+    made = put_prepared(out, capacity);
   } else {
     // Many at once: the end of a small batch within the stretch would be unpredictable.
-    Waiting& waiting = room_to_wait(kBatch);
-    waiting.count = static_cast<std::uint32_t>(put_ready(waiting.ops.get(), kBatch));
-    made = take_waiting(out, capacity);
+    OverflowOps& overflow = overflow_buffer(kBatch);
+    overflow.count = static_cast<std::uint32_t>(put_prepared(overflow.ops.get(), kBatch));
+    made = take_overflow(out, capacity);
   }
   return made > 0 ? made : read_call(out, capacity);
 }
@@ -158,9 +161,9 @@ std::size_t PackedReader::put_plain(Op* out, std::size_t capacity) {
 }
 
 // Writes calls with prepared operations, including further repetitions of the stretch.
-std::size_t PackedReader::put_ready(Op* out, std::size_t capacity) {
+std::size_t PackedReader::put_prepared(Op* out, std::size_t capacity) {
   const CallPlan* const plans = plans_->data();
-  const Op* const ready = ready_.get();
+  const Op* const prepared = prepared_.get();
   Op* op = out;
   Op* const last = out + capacity;
   for (;;) {
@@ -170,7 +173,7 @@ std::size_t PackedReader::put_ready(Op* out, std::size_t capacity) {
     const auto line = static_cast<std::uint32_t>(line_);
     std::size_t made = 0;
     for (; made < count; ++made) {
-      const Op& its = ready[start[made].call];
+      const Op& its = prepared[start[made].call];
       if (its.line == 0) break;
       op[made] = its;
       op[made].line = line + static_cast<std::uint32_t>(made) + 1;
@@ -233,8 +236,8 @@ std::size_t PackedReader::read_call(Op* out, std::size_t capacity) {
   before_ = plan.kind + 1;
   const std::uint64_t line = line_;
   const std::size_t made = make(call, plan, site, ops + count);
-  if (made == 1 && line_ == line + 1 && !plan.has_columns && (has_volumes_ || ready_)) {
-    keep_ready(call, ops[count]);
+  if (made == 1 && line_ == line + 1 && !plan.has_columns && (has_volumes_ || prepared_)) {
+    keep_prepared(call, ops[count]);
   }
   return put(ops, count + made, out, capacity);
 }
@@ -243,9 +246,9 @@ std::size_t PackedReader::put(const Op* ops, std::size_t count, Op* out, std::si
   const std::size_t fit = std::min(count, capacity);
   std::copy(ops, ops + fit, out);
   if (fit < count) {
-    Waiting& waiting = room_to_wait(Waiting::kLeastRoom);
-    waiting.count = static_cast<std::uint32_t>(count - fit);
-    std::copy(ops + fit, ops + count, waiting.ops.get());
+    OverflowOps& overflow = overflow_buffer(OverflowOps::kMinCapacity);
+    overflow.count = static_cast<std::uint32_t>(count - fit);
+    std::copy(ops + fit, ops + count, overflow.ops.get());
   }
   return fit;
 }
@@ -348,19 +351,19 @@ std::size_t PackedReader::parse(std::uint32_t call, Op* ops, std::uint64_t step)
   lost_type_ = lost_type_ || parser.uses_lost_type();
   if (parser.double_default() != double_default_) {
     double_default_ = parser.double_default();
-    follow(shared_->plans(file.class_of(rank_), double_default_));
+    switch_to(shared_->plans(file.class_of(rank_), double_default_));
   }
   return count;
 }
 
 // Uses the operations of `plans` from here on.
-void PackedReader::follow(CallPlans& plans) {
+void PackedReader::switch_to(CallPlans& plans) {
   mistaken_null_ = mistaken_null_ || plans_->uses_mistaken_null();
   lost_type_ = lost_type_ || plans_->uses_lost_type();
   plans_ = &plans;
   if (loop_ && loop_->inside) loop_.reset();  // the repeated operations have changed
   cached_.clear();
-  ready_.reset();
+  prepared_.reset();
 }
 
 // Stops of a reader at the turns of loops, and its volumes.
@@ -400,8 +403,8 @@ std::optional<std::uint64_t> PackedReader::repetitions_at_turn() {
       if (loop_->inside || repeats < kLongLoop) break;
       return repeats;
     }
-    if (loop_->inside && depth_ == loop_->depth) return frame.left - 1;
-    if (--frame.left == 0) {
+    if (loop_->inside && depth_ == loop_->depth) return frame.remaining - 1;
+    if (--frame.remaining == 0) {
       --depth_;
     } else {
       frame.segment = 0;
@@ -411,7 +414,7 @@ std::optional<std::uint64_t> PackedReader::repetitions_at_turn() {
 }
 
 std::optional<LoopTurn> PackedReader::next_turn() {
-  if (!loop_ || !loop_->stops || loop_->reported || at_ != end_ || has_waiting()) {
+  if (!loop_ || !loop_->stops || loop_->reported || at_ != end_ || has_overflow()) {
     return std::nullopt;
   }
   const std::optional<std::uint64_t> left = repetitions_at_turn();
@@ -454,7 +457,7 @@ void PackedReader::skip_repetitions(std::uint64_t count) {
   if (loop_->is_stretch) {
     repeats_ -= static_cast<std::uint32_t>(count);
   } else {
-    frames_[depth_ - 1].left -= static_cast<std::uint32_t>(count);
+    frames_[depth_ - 1].remaining -= static_cast<std::uint32_t>(count);
   }
   line_ += count * loop_->lines_of_last;
   calls_begun_ += count * loop_->calls_of_last;
@@ -471,7 +474,7 @@ std::size_t PackedReader::read_with_volumes(Op* out, std::size_t capacity) {
   if (line_ > kMostLines - 2 * ColumnStream::kMostAhead) return read_call(out, capacity);
   if (column_->ahead() == 0) {
     const CallPlan& plan = plans_->data()[at_->call];
-    const auto count = std::min(static_cast<std::ptrdiff_t>(most_ahead()), end_ - at_);
+    const auto count = std::min(static_cast<std::ptrdiff_t>(max_ahead()), end_ - at_);
     column_->read_ahead(at_, static_cast<std::uint32_t>(count),
                         plan.has_columns
                             ? tit::VolumeSites::kSpecial
@@ -482,9 +485,9 @@ std::size_t PackedReader::read_with_volumes(Op* out, std::size_t capacity) {
     made = put_calls_ahead(out);
   } else {
     // All of them, not only as many as fit: that would be unpredictable.
-    Waiting& waiting = room_to_wait(2 * most_ahead());
-    waiting.count = put_calls_ahead(waiting.ops.get());
-    made = take_waiting(out, capacity);
+    OverflowOps& overflow = overflow_buffer(2 * max_ahead());
+    overflow.count = put_calls_ahead(overflow.ops.get());
+    made = take_overflow(out, capacity);
   }
   return made > 0 ? made : read_call(out, capacity);
 }
@@ -497,7 +500,7 @@ std::uint32_t PackedReader::put_calls_ahead(Op* out) {
     return amounts[value];
   };
   const auto other = [this](std::uint32_t value) { return shared_->file().amount_of(value); };
-  if (!ready_) {
+  if (!prepared_) {
     const CallPlan* const plans = plans_->data();
     const auto put_plan = [=, this](std::uint32_t call, std::uint32_t line, Op& op) {
       if (plans[call].form != CallForm::plain) return false;
@@ -506,10 +509,10 @@ std::uint32_t PackedReader::put_calls_ahead(Op* out) {
     };
     return sites.is_listed() ? put_with(out, listed, put_plan) : put_with(out, other, put_plan);
   }
-  const Op* const ready = ready_.get();
+  const Op* const prepared = prepared_.get();
   const auto put_kept = [=](std::uint32_t call, std::uint32_t line, Op & op)
       __attribute__((always_inline)) {
-    const Op& made = ready[call];
+    const Op& made = prepared[call];
     if (made.line == 0) return false;
     op = made;
     op.line = line;
@@ -549,28 +552,28 @@ std::uint32_t PackedReader::put_with(Op* const out, const AmountOf& amount_of,
 }
 
 // Prepares the operation of a call that never varies for the next time.
-void PackedReader::keep_ready(std::uint32_t call, const Op& op) {
-  if (!ready_ && !begin_ready()) return;
-  ready_[call] = op;
+void PackedReader::keep_prepared(std::uint32_t call, const Op& op) {
+  if (!prepared_ && !allocate_prepared()) return;
+  prepared_[call] = op;
 }
 
 // Allocates the prepared operations; returns false if they would take too much memory.
-bool PackedReader::begin_ready() {
-  constexpr std::size_t kMostReady = 1024;
+bool PackedReader::allocate_prepared() {
+  constexpr std::size_t kMaxPrepared = 1024;
   const std::size_t calls = plans_->program().rank_class().signatures.size();
-  if (saves_memory_ || calls > kMostReady) return false;
-  ready_ = std::make_unique<Op[]>(calls);
+  if (saves_memory_ || calls > kMaxPrepared) return false;
+  prepared_ = std::make_unique<Op[]>(calls);
   return true;
 }
 
 // Prepares the operations of all calls known to be plain.
-void PackedReader::make_ready() {
-  if (!begin_ready()) return;
+void PackedReader::prepare_plain_calls() {
+  if (!allocate_prepared()) return;
   const std::size_t calls = plans_->program().rank_class().signatures.size();
   const CallPlan* const plans = plans_->data();
   for (std::size_t call = 0; call < calls; ++call) {
     if (plans[call].form == CallForm::plain && !plans[call].has_columns) {
-      plans[call].put(rank_, position_, 1, ready_[call]);
+      plans[call].put(rank_, position_, 1, prepared_[call]);
     }
   }
 }

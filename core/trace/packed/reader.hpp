@@ -31,7 +31,7 @@ class PackedReader final : public RankReader {
   std::size_t read(Op* out, std::size_t capacity) override;
   // Returns false for a rank with values in a column: they are read one after the other.
   bool stop_at_loops() override;
-  void stop_at_turns(bool stops) override {
+  void set_stops_at_turns(bool stops) override {
     if (loop_) loop_->stops = stops;
   }
   std::optional<LoopTurn> next_turn() override;
@@ -47,13 +47,13 @@ class PackedReader final : public RankReader {
  private:
   struct Frame {
     std::uint32_t rule;
-    std::uint32_t segment;  // index of the next one
-    std::uint32_t left;     // remaining uses of the rule, including the current one
+    std::uint32_t segment;    // index of the next one
+    std::uint32_t remaining;  // uses of the rule, including the current one
   };
   // Number of operations without column volumes that are written at once, if batches are smaller
   // and there are not too many ranks.
   static constexpr std::uint32_t kBatch = 64;
-  static constexpr std::int32_t kMostBatched = 16384;  // ranks
+  static constexpr std::int32_t kMaxBatchedRanks = 16384;  // ranks
 
   // Cached operations of a call that is not plain, on this rank.
   struct Cached {
@@ -64,14 +64,14 @@ class PackedReader final : public RankReader {
     std::int8_t count = -1;  // -1: not produced yet
   };
   // Operations that did not fit in a batch.
-  struct Waiting {
+  struct OverflowOps {
     // A call produces at most a preceding computation and the operations of its line.
-    static constexpr std::uint32_t kLeastRoom = 1 + LineParser::kMostOps;
+    static constexpr std::uint32_t kMinCapacity = 1 + LineParser::kMostOps;
 
-    explicit Waiting(std::uint32_t size) : ops(std::make_unique<Op[]>(size)), room(size) {}
+    explicit OverflowOps(std::uint32_t size) : ops(std::make_unique<Op[]>(size)), capacity(size) {}
 
     std::unique_ptr<Op[]> ops;
-    std::uint32_t room;
+    std::uint32_t capacity;
     std::uint32_t first = 0;
     std::uint32_t count = 0;
   };
@@ -93,34 +93,34 @@ class PackedReader final : public RankReader {
     return !loop_->stops && !loop_->reported && loop_->inside && loop_->is_stretch && repeats_ > 0;
   }
   bool pass_turns(bool may_pass) { return !loop_ || repeats_without_stop() || pass_turn(may_pass); }
-  bool has_waiting() const { return waiting_ && waiting_->count > 0; }
-  std::size_t take_waiting(Op* out, std::size_t capacity) {
-    if (!has_waiting()) return 0;
-    Waiting& waiting = *waiting_;
+  bool has_overflow() const { return overflow_ && overflow_->count > 0; }
+  std::size_t take_overflow(Op* out, std::size_t capacity) {
+    if (!has_overflow()) return 0;
+    OverflowOps& overflow = *overflow_;
     const auto taken =
-        static_cast<std::uint32_t>(std::min(capacity, static_cast<std::size_t>(waiting.count)));
-    std::copy_n(waiting.ops.get() + waiting.first, taken, out);
-    waiting.first += taken;
-    waiting.count -= taken;
+        static_cast<std::uint32_t>(std::min(capacity, static_cast<std::size_t>(overflow.count)));
+    std::copy_n(overflow.ops.get() + overflow.first, taken, out);
+    overflow.first += taken;
+    overflow.count -= taken;
     return taken;
   }
-  Waiting& room_to_wait(std::uint32_t least);
+  OverflowOps& overflow_buffer(std::uint32_t least);
   // Number of calls whose volumes are read at once.
-  std::uint32_t most_ahead() const { return saves_memory_ ? 8 : ColumnStream::kMostAhead; }
+  std::uint32_t max_ahead() const { return saves_memory_ ? 8 : ColumnStream::kMostAhead; }
   bool next_stretch();
   std::optional<std::uint64_t> repetitions_at_turn();
   bool pass_turn(bool may_pass);
   std::size_t read_stretch(Op* out, std::size_t capacity);
   std::size_t put_plain(Op* out, std::size_t capacity);
-  std::size_t put_ready(Op* out, std::size_t capacity);
+  std::size_t put_prepared(Op* out, std::size_t capacity);
   std::size_t put_cached(Op* out, const Op* last);
   std::size_t read_with_volumes(Op* out, std::size_t capacity);
   std::uint32_t put_calls_ahead(Op* out);
   template <class AmountOf, class PutCall>
   std::uint32_t put_with(Op* out, const AmountOf& amount_of, const PutCall& put_call);
-  void keep_ready(std::uint32_t call, const Op& op);
-  bool begin_ready();
-  void make_ready();
+  void keep_prepared(std::uint32_t call, const Op& op);
+  bool allocate_prepared();
+  void prepare_plain_calls();
   std::size_t read_call(Op* out, std::size_t capacity);
   std::size_t make(std::uint32_t call, const CallPlan& plan, std::uint32_t site, Op* ops);
   std::size_t make_cached(std::uint32_t call, const CallPlan& plan, Op* ops);
@@ -129,7 +129,7 @@ class PackedReader final : public RankReader {
   std::uint64_t volume_at(std::uint32_t site);
   std::uint64_t value_at(std::uint32_t site);
   bool at_last_call() const;
-  void follow(CallPlans& plans);
+  void switch_to(CallPlans& plans);
   std::size_t put(const Op* ops, std::size_t count, Op* out, std::size_t capacity);
 
   SharedCallPlans* shared_;
@@ -142,10 +142,10 @@ class PackedReader final : public RankReader {
   std::unique_ptr<ColumnStream> column_;
   Stack<Cached> cached_;        // by CallPlan::details, as far as known
   std::unique_ptr<Loop> loop_;  // nullptr: read() does not stop at loops
-  std::unique_ptr<Waiting> waiting_;
+  std::unique_ptr<OverflowOps> overflow_;
   // By call: the operation of a call that never varies; its line is 0 while it is unknown.
   // Initially null.
-  std::unique_ptr<Op[]> ready_;
+  std::unique_ptr<Op[]> prepared_;
   std::uint64_t line_ = 0;
   std::uint64_t calls_begun_ = 0;  // up to the end of the current stretch
   std::int32_t rank_;

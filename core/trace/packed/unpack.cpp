@@ -35,8 +35,8 @@ void PackedText::append_call(std::string& out) {
     tit::append_text(shape, calls_.numbers().data(), to);
   };
   if (calls_.has_columns()) return append(out);
-  if (texts_.size() <= calls_.place()) texts_.resize(calls_.place() + std::size_t{1});
-  std::string& text = texts_[calls_.place()];
+  if (texts_.size() <= calls_.call_index()) texts_.resize(calls_.call_index() + std::size_t{1});
+  std::string& text = texts_[calls_.call_index()];
   if (text.empty()) append(text);
   out += text;
 }
