@@ -34,10 +34,10 @@ nb::list outline(const std::vector<OutlineLine>& lines, const tit::TraceTables& 
   for (const OutlineLine& line : lines) {
     const char* what = "left out";
     nb::object text = nb::str("");
-    if (line.what == OutlineLine::What::call) {
+    if (line.kind == OutlineLine::LineKind::call) {
       what = "call";
       text = decoded(signature_text(tables, line.signature));
-    } else if (line.what == OutlineLine::What::loop) {
+    } else if (line.kind == OutlineLine::LineKind::loop) {
       what = "loop";
     }
     made.append(nb::make_tuple(what, line.depth, line.times, text, line.calls));

@@ -40,12 +40,14 @@ double ComputeNoiseStream::next_factor() {
   return std::exp(spread_ * (z - spread_ / 2.0));
 }
 
-double CallPlaces::enter(const Speedups& speedups, std::string_view file, std::string_view line) {
+double LocationTracker::advance_to(const Speedups& speedups, std::string_view file,
+                                   std::string_view line) {
   const std::string_view name = file.substr(file.find_last_of('/') + 1);
-  const std::string before = std::exchange(place_, std::string(name).append(":").append(line));
-  const std::string whole = std::exchange(whole_place_, std::string(file).append(":").append(line));
-  auto speedup = speedups.find(before + ":" + place_);
-  if (speedup == speedups.end()) speedup = speedups.find(whole + ":" + whole_place_);
+  const std::string before = std::exchange(location_, std::string(name).append(":").append(line));
+  const std::string whole =
+      std::exchange(full_location_, std::string(file).append(":").append(line));
+  auto speedup = speedups.find(before + ":" + location_);
+  if (speedup == speedups.end()) speedup = speedups.find(whole + ":" + full_location_);
   return speedup == speedups.end() ? 1.0 : speedup->second;
 }
 
@@ -55,7 +57,7 @@ void SpeedupStream::apply(Op* ops, std::size_t count) {
     Op& op = ops[i];
     if (op.kind == Kind::nop && (op.flags & kHasLocation) != 0) {
       const Call& call = (*calls_)[static_cast<std::uint32_t>(op.call)];
-      speedup_ = places_.enter(*speedups_, call.words[0], call.words[1]);
+      speedup_ = tracker_.advance_to(*speedups_, call.words[0], call.words[1]);
       op.flags &= static_cast<std::uint8_t>(~kHasLocation);
       op.bytes = 0;
     } else if (op.kind == Kind::compute && (op.flags & kContinuation) == 0) {

@@ -54,14 +54,14 @@ class ComputeNoiseStream {
 using Speedups = std::unordered_map<std::string, double>;
 
 // Tracks the source locations of a rank's calls from the `location` lines of its trace.
-class CallPlaces {
+class LocationTracker {
  public:
-  // The speedup of the code between the previous call and this one.
-  double enter(const Speedups& speedups, std::string_view file, std::string_view line);
+  // Moves to the next call; returns the speedup of the code between the previous one and it.
+  double advance_to(const Speedups& speedups, std::string_view file, std::string_view line);
 
  private:
   // Keys name files without their directories, or as in the trace.
-  std::string place_, whole_place_;
+  std::string location_, full_location_;
 };
 
 // Divides the volumes of computations by the speedup of their place.
@@ -77,7 +77,7 @@ class SpeedupStream {
  private:
   const Speedups* speedups_;
   const CallTable* calls_;
-  CallPlaces places_;
+  LocationTracker tracker_;
   double speedup_ = 1.0;
 };
 

@@ -68,11 +68,11 @@ Op compute_op(double flops, std::uint8_t flags = 0) {
 
 TEST("speedups: two calls that follow one another have one") {
   const Speedups speedups{{"a.c:1:b.c:2", 4.0}, {"/src/b.c:2:/src/b.c:3", 0.5}};
-  CallPlaces places;
-  CHECK(places.enter(speedups, "/src/a.c", "1") == 1.0);
-  CHECK(places.enter(speedups, "/src/b.c", "2") == 4.0);
-  CHECK(places.enter(speedups, "/src/b.c", "3") == 0.5);
-  CHECK(places.enter(speedups, "b.c", "2") == 1.0);
+  LocationTracker tracker;
+  CHECK(tracker.advance_to(speedups, "/src/a.c", "1") == 1.0);
+  CHECK(tracker.advance_to(speedups, "/src/b.c", "2") == 4.0);
+  CHECK(tracker.advance_to(speedups, "/src/b.c", "3") == 0.5);
+  CHECK(tracker.advance_to(speedups, "b.c", "2") == 1.0);
 }
 
 TEST("speedups: computations are divided up to the next place, those of reductions are not") {

@@ -19,8 +19,8 @@ namespace tisim {
 
 namespace {
 
-bool after(TypeDefault effect, bool before) {
-  return effect == TypeDefault::kept ? before : effect == TypeDefault::doubles;
+bool after(DefaultTypeEffect effect, bool before) {
+  return effect == DefaultTypeEffect::kept ? before : effect == DefaultTypeEffect::doubles;
 }
 
 // The first and last call of each rule, and the default type after it if that was bytes or double
@@ -33,7 +33,7 @@ class RuleEnds {
     std::array<bool, 2> after{false, true};
   };
 
-  RuleEnds(const tit::Grammar& grammar, const std::vector<TypeDefault>& effects)
+  RuleEnds(const tit::Grammar& grammar, const std::vector<DefaultTypeEffect>& effects)
       : effects_(effects), rules_(grammar.rules.size()) {
     for (const std::uint32_t rule : grammar.used_first()) {
       const std::vector<tit::Item>& items = grammar.rules[rule];
@@ -50,12 +50,12 @@ class RuleEnds {
 
   Ends of(tit::Item item) const {
     if (item.is_rule()) return rules_[item.number()];
-    const TypeDefault effect = effects_[item.number()];
+    const DefaultTypeEffect effect = effects_[item.number()];
     return {item.number(), item.number(), {after(effect, false), after(effect, true)}};
   }
 
  private:
-  const std::vector<TypeDefault>& effects_;
+  const std::vector<DefaultTypeEffect>& effects_;
   std::vector<Ends> rules_;
 };
 
@@ -88,7 +88,7 @@ class ContextCounts {
 }  // namespace
 
 std::vector<CallContext> contexts_of(const tit::Grammar& grammar,
-                                     const std::vector<TypeDefault>& effects) {
+                                     const std::vector<DefaultTypeEffect>& effects) {
   const RuleEnds ends(grammar, effects);
   ContextCounts counts;
   if (grammar.rules[0].empty()) return {};
@@ -178,7 +178,8 @@ CallMeaning CallReader::read(std::uint32_t signature, const std::vector<std::int
     if (ops[i].kind == Kind::compute || ops[i].kind == Kind::sleep) meaning.amount += ops[i].amount;
   }
   if ((ops[0].flags & kIsInit) != 0) {
-    meaning.effect = parser.double_default() ? TypeDefault::doubles : TypeDefault::bytes;
+    meaning.effect =
+        parser.double_default() ? DefaultTypeEffect::doubles : DefaultTypeEffect::bytes;
   }
   return meaning;
 }

@@ -17,7 +17,7 @@ namespace tisim {
 // How often a rank makes each of its calls, and after which other call, derived from its grammar.
 
 // Effect of a call on the type of collectives that do not specify one.
-enum class TypeDefault : std::uint8_t { kept, bytes, doubles };
+enum class DefaultTypeEffect : std::uint8_t { kept, bytes, doubles };
 
 // A call directly after another.
 struct CallContext {
@@ -30,7 +30,7 @@ struct CallContext {
 // All contexts of a grammar, ordered by `before` and `call`. The time is proportional to the items
 // of the grammar, not to the length of its sequence. `effects`: one per call.
 std::vector<CallContext> contexts_of(const tit::Grammar& grammar,
-                                     const std::vector<TypeDefault>& effects);
+                                     const std::vector<DefaultTypeEffect>& effects);
 
 // The last call of the sequence, plus 1; 0 if it is empty.
 std::uint32_t last_call_of(const tit::Grammar& grammar);
@@ -50,7 +50,7 @@ struct CallMeaning {
   bool sends = false;     // sends a message of `size` to another rank; false for collectives
   std::int64_t size = 0;  // bytes sent, or size of the buffer; for a collective, a rank's part
   double amount = 0;      // flops computed by the line itself; seconds of a sleep
-  TypeDefault effect = TypeDefault::kept;
+  DefaultTypeEffect effect = DefaultTypeEffect::kept;
 };
 
 // Determines the meaning by parsing the line of a call.

@@ -24,13 +24,14 @@ Counted counted(const std::vector<CallContext>& contexts) {
 }
 
 Counted one_by_one(const std::vector<std::uint32_t>& sequence,
-                   const std::vector<TypeDefault>& effects) {
+                   const std::vector<DefaultTypeEffect>& effects) {
   Counted by_key;
   std::uint32_t before = 0;
   bool doubles = false;
   for (const std::uint32_t call : sequence) {
     ++by_key[{before, call, doubles}];
-    if (effects[call] != TypeDefault::kept) doubles = effects[call] == TypeDefault::doubles;
+    if (effects[call] != DefaultTypeEffect::kept)
+      doubles = effects[call] == DefaultTypeEffect::doubles;
     before = call + 1;
   }
   return by_key;
@@ -45,9 +46,10 @@ TEST("contexts: as often as in the sequence") {
   };
   for (int trial = 0; trial < 200; ++trial) {
     const std::uint32_t calls = 1 + below(5);
-    std::vector<TypeDefault> effects(calls, TypeDefault::kept);
-    for (TypeDefault& effect : effects) {
-      if (below(4) == 0) effect = below(2) == 0 ? TypeDefault::bytes : TypeDefault::doubles;
+    std::vector<DefaultTypeEffect> effects(calls, DefaultTypeEffect::kept);
+    for (DefaultTypeEffect& effect : effects) {
+      if (below(4) == 0)
+        effect = below(2) == 0 ? DefaultTypeEffect::bytes : DefaultTypeEffect::doubles;
     }
     tit::SequenceEncoder encoder;
     const std::uint32_t phases = below(6);
@@ -72,7 +74,7 @@ TEST("contexts: a sequence of 2^60 calls is counted without being unfolded") {
   const tit::Grammar grammar{
       {{tit::Item::rule(1, kTimes)}, {tit::Item::terminal(0, kTimes - 1), tit::Item::terminal(1)}}};
   const std::vector<CallContext> contexts =
-      contexts_of(grammar, {TypeDefault::kept, TypeDefault::doubles});
+      contexts_of(grammar, {DefaultTypeEffect::kept, DefaultTypeEffect::doubles});
   constexpr std::uint64_t kAll = std::uint64_t{kTimes} * kTimes;
   const Counted expected{{{0, 0, false}, 1},
                          {{1, 0, false}, kTimes - 2},

@@ -102,7 +102,7 @@ const CallMeaning& ClassCounter::meaning(std::uint32_t call, bool double_default
 }
 
 void ClassCounter::count() {
-  std::vector<TypeDefault> effects;
+  std::vector<DefaultTypeEffect> effects;
   for (std::uint32_t call = 0; call < uses_.size(); ++call) {
     effects.push_back(meaning(call, false).effect);
   }
@@ -263,13 +263,13 @@ void ClassCounter::read_column(std::uint32_t position) {
   bool doubles = false;
   std::optional<double> pending;  // a computation followed by its call
   while (calls.next()) {
-    const std::uint32_t call = calls.place();
+    const std::uint32_t call = calls.call_index();
     const CallUse& use = uses_[call];
     if (pending) into_.take_volume(site(call), *pending, 1);
     pending.reset();
     if (calls.volume() > 0) into_.take_volume(site(call), file_.amount_of(calls.volume()), 1);
-    const TypeDefault effect = use.meanings[0]->effect;
-    if (effect != TypeDefault::kept) doubles = effect == TypeDefault::doubles;
+    const DefaultTypeEffect effect = use.meanings[0]->effect;
+    if (effect != DefaultTypeEffect::kept) doubles = effect == DefaultTypeEffect::doubles;
     if (!use.columns) continue;
     const CallMeaning call_meaning = reader_.read(signature(call), calls.numbers(), rank, doubles);
     if (call_meaning.role == CallMeaning::Role::computation) {

@@ -96,22 +96,23 @@ void ProgramStructure::add_lines(std::uint32_t rule, std::uint32_t depth, std::s
       std::uint64_t calls = 0;
       for (; i < items.size(); ++i) calls += items[i].exponent * length_of(items[i]);
       const bool follows =
-          lines.back().what == OutlineLine::What::left_out && lines.back().depth == depth;
+          lines.back().kind == OutlineLine::LineKind::omitted && lines.back().depth == depth;
       if (follows) {
         lines.back().calls += calls;
       } else {
-        lines.push_back({OutlineLine::What::left_out, depth, 1, 0, calls});
+        lines.push_back({OutlineLine::LineKind::omitted, depth, 1, 0, calls});
       }
       return;
     }
     const tit::Item item = items[i];
     if (!item.is_rule()) {
       lines.push_back(
-          {OutlineLine::What::call, depth, item.exponent, class_.signatures[item.number()], 1});
+          {OutlineLine::LineKind::call, depth, item.exponent, class_.signatures[item.number()], 1});
     } else if (item.exponent == 1) {
       add_lines(item.number(), depth, most, lines);
     } else {
-      lines.push_back({OutlineLine::What::loop, depth, item.exponent, 0, lengths_[item.number()]});
+      lines.push_back(
+          {OutlineLine::LineKind::loop, depth, item.exponent, 0, lengths_[item.number()]});
       add_lines(item.number(), depth + 1, most, lines);
     }
   }

@@ -22,8 +22,8 @@ struct ProgramLoop {
 
 // A line of an outline: a call, a loop whose lines follow one level deeper, or omitted lines.
 struct OutlineLine {
-  enum class What : std::uint8_t { call, loop, left_out };
-  What what = What::call;
+  enum class LineKind : std::uint8_t { call, loop, omitted };
+  LineKind kind = LineKind::call;
   std::uint32_t depth = 0;
   std::uint64_t times = 1;
   std::uint32_t signature = 0;  // of a call

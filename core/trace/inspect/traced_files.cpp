@@ -27,7 +27,7 @@ class RankFiles {
     const Operation call = file_call_of(op);
     const bool is_first_part = file_traits_of(call).synchronises && (op.flags & kContinuation) == 0;
     if (!has_handle(call) || is_first_part) return;
-    switch (own_part_of(call)) {
+    switch (posix_equivalent(call)) {
       case Operation::open:
         handles_[op.peer] = OpenFile{};
         handles_[op.peer].ends = habits_.open(walk.call().words.front(), -1, kPage);
@@ -74,7 +74,7 @@ class RankFiles {
   }
 
   void transfer(RankWalk& walk, OpenFile& file) {
-    const Operation call = own_part_of(file_call_of(walk.op()));
+    const Operation call = posix_equivalent(file_call_of(walk.op()));
     const bool writes = call == Operation::write || call == Operation::pwrite;
     const std::int64_t bytes = walk.op().bytes;
     std::int64_t offset = file.position;
@@ -86,7 +86,7 @@ class RankFiles {
     std::int64_t behind = offset + bytes;
     if (file.view) {
       behind = file.view->end(offset, bytes);
-      offset = file.view->place(offset);
+      offset = file.view->file_offset(offset);
       if (behind == FileView::kBeyond) return;
     }
     habits_.access(file.ends, writes, offset, bytes, behind);

@@ -60,8 +60,8 @@ void Otf2Calls::enter(std::uint64_t time, std::uint32_t region) {
   }
   open_.push_back(region);
   add(RecordKind::enter, {region});
-  if (is_outermost && functions_.here() != CallTree::kRoot) {
-    add(RecordKind::called_from, {functions_.here()});
+  if (is_outermost && functions_.current() != CallTree::kRoot) {
+    add(RecordKind::called_from, {functions_.current()});
   }
   if (ends_of_mpi_.count(region) != 0) has_ended_ = true;
 }
@@ -138,7 +138,7 @@ void Otf2Calls::isend(std::uint32_t peer, std::uint32_t comm, std::uint32_t tag,
   ++event_;
   begin_outside();
   const std::uint64_t number =
-      communicators_.count(comm) != 0 ? requests_.give(request) : kNoNumber;
+      communicators_.count(comm) != 0 ? requests_.assign(request) : kNoNumber;
   add(RecordKind::isend, {peer, comm, tag, bytes, number});
   end_outside();
 }
@@ -151,9 +151,9 @@ void Otf2Calls::isend_complete(std::uint64_t request) {
 void Otf2Calls::post(std::uint64_t request) {
   ++event_;
   begin_outside();
-  const std::uint64_t number = requests_.give(request);
+  const std::uint64_t number = requests_.assign(request);
   slots_[request] = {calls_.size(), words_.size()};
-  ++slots_here_;
+  ++open_slots_;
   add(RecordKind::nothing, {0, 0, 0, 0, 0, 0, 0, number});
   end_outside();
 }
@@ -224,7 +224,7 @@ void Otf2Calls::io_create(std::uint64_t time, std::uint32_t handle, std::uint32_
   if (handles_.count(handle) == 0 || mode > kReadWrite) return;
   const std::uint64_t before = open_files_.release(handle);
   if (before != kNoNumber) io(time, RecordKind::io_close, {before});
-  io(time, RecordKind::io_open, {open_files_.give(handle), handle, mode, creation, status});
+  io(time, RecordKind::io_open, {open_files_.assign(handle), handle, mode, creation, status});
 }
 
 void Otf2Calls::io_destroy(std::uint64_t time, std::uint32_t handle) {
@@ -236,7 +236,8 @@ void Otf2Calls::io_destroy(std::uint64_t time, std::uint32_t handle) {
 void Otf2Calls::io_seek(std::uint64_t time, std::uint32_t handle, std::uint64_t position) {
   if (has_files()) ++event_;
   const std::uint64_t number = open_files_.find(handle);
-  if (number != kNoNumber && under_way_.empty()) io(time, RecordKind::io_seek, {number, position});
+  if (number != kNoNumber && in_progress_.empty())
+    io(time, RecordKind::io_seek, {number, position});
 }
 
 void Otf2Calls::io_delete(std::uint64_t time, std::uint32_t file) {
@@ -253,19 +254,19 @@ void Otf2Calls::io_begin(std::uint64_t time, std::uint32_t handle, std::uint32_t
                          std::uint32_t flags, std::uint64_t bytes, std::uint64_t id) {
   if (!has_files()) return lost(Otf2Loss::io);
   ++event_;
-  if (under_way_.empty()) hold(time);
-  under_way_[{handle, id}] = {mode, flags, bytes, time};
+  if (in_progress_.empty()) hold(time);
+  in_progress_[{handle, id}] = {mode, flags, bytes, time};
 }
 
 void Otf2Calls::io_complete(std::uint64_t time, std::uint32_t handle, std::uint64_t bytes,
                             std::uint64_t id) {
   constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
   if (has_files()) ++event_;
-  const auto known = under_way_.find({handle, id});
-  if (known == under_way_.end()) return;
+  const auto known = in_progress_.find({handle, id});
+  if (known == in_progress_.end()) return;
   const Operation done = known->second;
-  under_way_.erase(known);
-  if (!under_way_.empty()) return;  // part of another one
+  in_progress_.erase(known);
+  if (!in_progress_.empty()) return;  // part of another one
   begin_outside();
   add(RecordKind::io_access, {open_files_.find(handle), handle, done.mode, done.flags,
                               bytes == kUnknown ? done.bytes : bytes});
@@ -280,12 +281,12 @@ void Otf2Calls::io_complete(std::uint64_t time, std::uint32_t handle, std::uint6
 
 void Otf2Calls::io_cancelled(std::uint64_t time, std::uint32_t handle, std::uint64_t id) {
   if (!has_files()) return;
-  if (under_way_.erase({handle, id}) == 0) {
+  if (in_progress_.erase({handle, id}) == 0) {
     ++event_;
     return;
   }
   lost(Otf2Loss::io_cancelled);
-  if (under_way_.empty() && open_.empty()) restart(time);
+  if (in_progress_.empty() && open_.empty()) restart(time);
 }
 
 // A call on a file that takes no time.
@@ -344,7 +345,7 @@ std::vector<std::int64_t> Otf2Calls::volumes(const std::vector<std::uint32_t>& l
   return amounts;
 }
 
-std::uint64_t SmallestNumbers::give(std::uint64_t key) {
+std::uint64_t SmallestNumbers::assign(std::uint64_t key) {
   release(key);
   std::uint64_t number = numbers_.size();
   if (!free_.empty()) {
@@ -378,7 +379,7 @@ void Otf2Calls::add(RecordKind kind, std::initializer_list<std::uint64_t> fields
 void Otf2Calls::add_exchange() {
   std::uint64_t numbers[2] = {kNoNumber, kNoNumber};
   for (const unsigned half : {0U, 1U}) {
-    if (has_half_[half]) numbers[half] = requests_.give(kNoNumber - half);
+    if (has_half_[half]) numbers[half] = requests_.assign(kNoNumber - half);
   }
   add(RecordKind::exchange, {numbers[0], numbers[1]});
   for (const unsigned half : {0U, 1U}) {
@@ -418,13 +419,13 @@ void Otf2Calls::end_call() {
   const std::size_t call = calls_.size();
   calls_.push_back(0);
   computed_.push_back(computed_before_);
-  if (slots_here_ > 0) {
-    pending_[call] = {words_, first_event_, slots_here_};
+  if (open_slots_ > 0) {
+    pending_[call] = {words_, first_event_, open_slots_};
   } else {
     calls_[call] = number_of(words_, first_event_);
   }
   words_.clear();
-  slots_here_ = 0;
+  open_slots_ = 0;
 }
 
 void Otf2Calls::fill(const Slot& slot, RecordKind kind,
@@ -437,7 +438,7 @@ void Otf2Calls::fill(const Slot& slot, RecordKind kind,
   // A number without a line carries no information.
   if (kind == RecordKind::nothing) words[kRecordKinds[0].fields] = 0;
   if (is_here) {
-    --slots_here_;
+    --open_slots_;
   } else if (--pending->slots == 0) {
     calls_[slot.call] = number_of(pending->words, pending->event);
     pending_.erase(slot.call);

@@ -110,7 +110,7 @@ struct Otf2Definitions {
 // Assigns each key the smallest free number: for pending requests and open files.
 class SmallestNumbers {
  public:
-  std::uint64_t give(std::uint64_t key);
+  std::uint64_t assign(std::uint64_t key);
   // The number of a key; kNoNumber if it has none.
   std::uint64_t find(std::uint64_t key) const;
   // The same, and frees the number.
@@ -242,7 +242,7 @@ class Otf2Calls {
   std::vector<std::uint32_t> open_;
   std::vector<std::uint64_t> words_;  // of the current call
   std::uint64_t first_event_ = 0;     // of the current call
-  std::size_t slots_here_ = 0;        // still to be filled in its record
+  std::size_t open_slots_ = 0;        // still to be filled in its record
   std::int64_t computed_before_ = kNotComputed;
   std::int64_t held_ = kNotComputed;  // computed before the next call, up to began_
   std::vector<std::uint64_t> completed_;
@@ -257,7 +257,7 @@ class Otf2Calls {
 
   SmallestNumbers requests_, open_files_;
   std::map<std::pair<std::uint32_t, std::uint64_t>, Operation>
-      under_way_;  // by handle and OTF2's id
+      in_progress_;  // by handle and OTF2's id
   std::unordered_map<std::uint64_t, Slot> slots_;
   std::unordered_map<std::size_t, Pending> pending_;
   std::unordered_map<std::uint32_t, std::uint64_t> positions_;  // of vector collectives, by comm
