@@ -50,8 +50,8 @@ void add_spans(SpanSums& sums, const Array<double>& start, const Array<double>& 
             span_of(longest), span_of(count)});
 }
 
-WantedLanes wanted_lanes(const Array<std::int32_t>& from, const Array<std::int32_t>& to,
-                         const Array<std::int32_t>& key) {
+LaneSelection wanted_lanes(const Array<std::int32_t>& from, const Array<std::int32_t>& to,
+                           const Array<std::int32_t>& key) {
   if (from.size() != to.size() || key.size() != kSpanKeys) {
     throw std::invalid_argument("wanted lanes have a place in the grid, and all keys a class");
   }
@@ -65,7 +65,7 @@ void add_states(SpanSums& sums, const Array<double>& begins, const Array<std::in
   if (offsets.size() != begins.size() + 1 || keys.size() != ends.size()) {
     throw std::invalid_argument("the columns of states by rank have one length");
   }
-  const WantedLanes wanted = wanted_lanes(from, to, key);
+  const LaneSelection wanted = wanted_lanes(from, to, key);
   const nb::gil_scoped_release released;
   sums.add({span_of(begins), span_of(offsets), span_of(ends), span_of(keys)}, wanted);
 }
@@ -80,7 +80,7 @@ void add_cells(SpanSums& sums, const Array<std::int32_t>& offsets, const Array<s
       count.size() != size) {
     throw std::invalid_argument("the columns of cells have one length");
   }
-  const WantedLanes wanted = wanted_lanes(from, to, key);
+  const LaneSelection wanted = wanted_lanes(from, to, key);
   for (std::size_t i = 0; i < to.size(); ++i) {
     if (to.data()[i] < 0 || static_cast<std::size_t>(to.data()[i]) >= scale.size()) {
       throw std::invalid_argument("every lane of a grid has a scale");

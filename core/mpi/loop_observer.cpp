@@ -42,10 +42,10 @@ std::size_t LoopObserver::read(Rank& rank, std::span<Op> ops) {
   const std::int32_t index = rank.first + rank.number;
   LoopPosition& position = positions_[static_cast<std::size_t>(index)];
   // Pending skips are performed in any case.
-  rank.reader->stop_at_turns(stops_at_turns_ || position.to_skip > 0);
+  rank.reader->set_stops_at_turns(stops_at_turns_ || position.to_skip > 0);
   while (const std::optional<LoopTurn> turn = rank.reader->next_turn()) {
     pass(index, rank, *turn);
-    if (position.to_skip == 0 || turn->left == 0) continue;
+    if (position.to_skip == 0 || turn->remaining == 0) continue;
     rank.reader->skip_repetitions(position.to_skip);
     position.to_skip = 0;
   }
@@ -60,16 +60,16 @@ void LoopObserver::pass(std::int32_t index, const Rank& rank, const LoopTurn& tu
   LoopPosition& position = positions_[static_cast<std::size_t>(index)];
   ++turns_;
   if (turn.is_first || position.left == 0) {
-    position.length = turn.left;
+    position.length = turn.remaining;
     ++position.loops;
   } else {
     ++position.turns;
   }
-  position.left = turn.left - position.to_skip;
+  position.left = turn.remaining - position.to_skip;
   position.actions = rank.actions;
   position.operations = 0;
   position.date = clock_.now();
-  if (turn.left > 0) last_turned_ = index;
+  if (turn.remaining > 0) last_turned_ = index;
 }
 
 void LoopObserver::skip(std::int32_t index, std::uint64_t repetitions, std::uint64_t actions) {
@@ -79,7 +79,7 @@ void LoopObserver::skip(std::int32_t index, std::uint64_t repetitions, std::uint
   position.actions += actions;
 }
 
-void LoopObserver::stop_at_turns(bool stops) {
+void LoopObserver::set_stops_at_turns(bool stops) {
   if (stops && !stops_at_turns_) {
     for (LoopPosition& position : positions_) {
       if (position.to_skip == 0) position.left = 0;

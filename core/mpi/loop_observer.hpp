@@ -67,7 +67,7 @@ class LoopObserver {
   std::uint64_t operations() const { return operations_; }
   std::uint64_t turns() const { return turns_; }
   // Ranks that do not stop at turns read across them; their loops are then unknown.
-  void stop_at_turns(bool stops);
+  void set_stops_at_turns(bool stops);
 
  private:
   void pass(std::int32_t index, const Rank& rank, const LoopTurn& turn);

@@ -77,8 +77,8 @@ bool Windows::begin(Rank& rank, std::int32_t index) {
     }
   }
   const std::int32_t size = communicators_[communicators_.index_of(rank, op.comm)].size;
-  const std::string fault = view.epochs.fault(op, group, size);
-  if (!fault.empty()) runtime_.jobs.fail(rank, fault);
+  const std::string error = view.epochs.error_of(op, group, size);
+  if (!error.empty()) runtime_.jobs.fail(rank, error);
   if (!view.epochs.exists) {
     make(rank, view);
   } else {

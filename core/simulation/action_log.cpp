@@ -64,7 +64,7 @@ void note_sizes(ActionStart& action, const Call& call, std::int32_t number) {
 // A file handle is not logged as a rank, nor the number of a call as a size.
 void note_file(ActionStart& action, const Op& op) {
   action.operation = static_cast<std::int8_t>(file_call_of(op));
-  const Operation call = own_part_of(file_call_of(op));
+  const Operation call = posix_equivalent(file_call_of(op));
   const bool moves = call == Operation::read || call == Operation::write ||
                      call == Operation::pread || call == Operation::pwrite;
   if (!moves) action.bytes = 0;

@@ -329,7 +329,7 @@ std::uint64_t SteadyStates::budget() const {
 void SteadyStates::end_search(SteadyEnd end) {
   end_ = end;
   stop_comparing();
-  loops_.stop_at_turns(false);
+  loops_.set_stops_at_turns(false);
 }
 
 // If too many items have been examined, suspends the search until the program has advanced twice as
@@ -338,13 +338,13 @@ bool SteadyStates::suspend_if_over_budget() {
   if (compares_) return false;
   if (cost() <= budget()) return false;
   suspended_until_ = 2 * loops_.operations();
-  loops_.stop_at_turns(false);
+  loops_.set_stops_at_turns(false);
   return true;
 }
 
 void SteadyStates::end_suspension() {
   suspended_until_ = 0;
-  loops_.stop_at_turns(true);
+  loops_.set_stops_at_turns(true);
   loops_.take_last_turned();
   reset_back_off();
   follow(-1);

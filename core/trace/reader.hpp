@@ -14,9 +14,9 @@ namespace tisim {
 
 // A boundary of a loop: before a repetition, or after the last one.
 struct LoopTurn {
-  std::uint64_t left = 0;  // remaining repetitions
-  std::uint64_t line = 0;  // lines before this boundary
-  bool is_first = false;   // before the first repetition
+  std::uint64_t remaining = 0;  // repetitions
+  std::uint64_t line = 0;       // lines before this boundary
+  bool is_first = false;        // before the first repetition
 };
 
 // Created by TraceSet::open(). Readers of text and of packed traces do not depend on each other.
@@ -35,7 +35,7 @@ class RankReader {
   // loop is known.
   virtual bool stop_at_loops() { return false; }
   // Pauses or resumes these stops; they are enabled initially.
-  virtual void stop_at_turns(bool /*stops*/) {}
+  virtual void set_stops_at_turns(bool /*stops*/) {}
   // Returns the turn before the next operation, each turn once. Call it only when all operations
   // from read() have been used.
   virtual std::optional<LoopTurn> next_turn() { return std::nullopt; }

@@ -23,7 +23,7 @@ constexpr std::int64_t kPage = 4096;
 // Returns true if an algorithm may execute the call.
 bool may_be_two_phase(Operation call) {
   if (file_traits_of(call).is_shared) return false;
-  const Operation does = own_part_of(call);
+  const Operation does = posix_equivalent(call);
   return does == Operation::read || does == Operation::write || does == Operation::pread ||
          does == Operation::pwrite;
 }
@@ -54,7 +54,7 @@ bool Files::begin(Rank& rank, std::int32_t index) {
     if (begins_split(call) && runtime_.model.overlaps_splits) return begin_split(rank, index);
     return !runtime_.model.two_phase || !may_be_two_phase(call) || enter_transfer(rank, index);
   }
-  switch (own_part_of(call)) {
+  switch (posix_equivalent(call)) {
     case Operation::open:
       return open(rank, index);
     case Operation::read:
@@ -80,8 +80,8 @@ bool Files::begin(Rank& rank, std::int32_t index) {
 
 bool Files::open(Rank& rank, std::int32_t index) {
   OpenFile& opened = open_[handle_key(index, rank.op.peer)];
-  const std::string fault = opened.handle.fault(Operation::open, rank.op.peer);
-  if (!fault.empty()) fail(rank, fault);
+  const std::string error = opened.handle.error_of(Operation::open, rank.op.peer);
+  if (!error.empty()) fail(rank, error);
   if (!has_answer(rank, index)) return false;
   const Call& call = runtime_.jobs.call_of(rank);
   const std::string name = asked_name(rank);
@@ -306,8 +306,8 @@ bool Files::has_answer(Rank& rank, std::int32_t index) {
 
 Files::OpenFile& Files::checked_handle(const Rank& rank, std::int32_t index) {
   OpenFile& opened = open_[handle_key(index, rank.op.peer)];
-  const std::string fault = opened.handle.fault(file_call_of(rank.op), rank.op.peer);
-  if (!fault.empty()) fail(rank, fault);
+  const std::string error = opened.handle.error_of(file_call_of(rank.op), rank.op.peer);
+  if (!error.empty()) fail(rank, error);
   const Operation call = file_call_of(rank.op);
   if (begins_split(call) || ends_split(call)) opened.handle.step(call, rank.op.line);
   return opened;
@@ -334,7 +334,7 @@ void Files::fail(const Rank& rank, const std::string& message) const {
 // Reads and writes of ranks, both individual and in schedules of collective calls.
 
 bool Files::transfer(Rank& rank, std::int32_t index) {
-  const Operation call = own_part_of(file_call_of(rank.op));
+  const Operation call = posix_equivalent(file_call_of(rank.op));
   const std::int64_t bytes = rank.op.bytes;
   const bool writes = call == Operation::write || call == Operation::pwrite;
   const bool has_offset = call == Operation::pread || call == Operation::pwrite;
@@ -359,7 +359,7 @@ Files::Range Files::range_of(const Rank& rank, const OpenFile& opened, std::int6
     fail(rank, "the view has the bytes at position " + std::to_string(position) +
                    " beyond the range of 64-bit offsets");
   }
-  return {position, opened.view->place(position), bytes, end};
+  return {position, opened.view->file_offset(position), bytes, end};
 }
 
 bool Files::access_part(Rank& rank, std::int32_t index, OpenFile& opened, bool writes,
@@ -422,7 +422,7 @@ void Files::check_end(const Rank& rank, std::int32_t file, std::int64_t offset,
 // Enters a collective read or write executed by an algorithm. The rank's operation becomes the
 // barrier of the line.
 bool Files::enter_transfer(Rank& rank, std::int32_t index) {
-  const Operation call = own_part_of(file_call_of(rank.op));
+  const Operation call = posix_equivalent(file_call_of(rank.op));
   const bool has_offset = call == Operation::pread || call == Operation::pwrite;
   const bool writes = call == Operation::write || call == Operation::pwrite;
   const std::int64_t bytes = rank.op.bytes;
@@ -454,7 +454,7 @@ bool Files::move_part(Rank& rank, std::int32_t index) {
     return access_part(rank, index, opened, part.writes,
                        range_of(rank, opened, part.position, part.bytes));
   }
-  const Operation call = own_part_of(file_call_of(rank.op));
+  const Operation call = posix_equivalent(file_call_of(rank.op));
   const bool writes = call == Operation::pwrite;
   const std::int32_t file = opened.file;
   const std::int64_t offset = schedules_.op(rank.schedule, rank.step++).bytes;
@@ -522,7 +522,8 @@ bool Files::write_pieces(std::int32_t index, const PiecewiseAccess& access, std:
   if (length != kUnknownSize) {
     more = begin + bytes - std::clamp(view.position_before(length), begin, begin + bytes);
   }
-  return write(index, access.file, {begin, view.place(begin), bytes, view.end(begin, bytes)}, more);
+  return write(index, access.file, {begin, view.file_offset(begin), bytes, view.end(begin, bytes)},
+               more);
 }
 
 // Follows ROMIO (ADIOI_GEN_ReadStrided, ADIOI_GEN_WriteStrided): a buffer begins at a requested

@@ -45,7 +45,7 @@ struct PiecewiseAccess {
 
   // Advances to the next buffer, which begins at the first remaining byte.
   void next_buffer() {
-    begin = view->place(position);
+    begin = view->file_offset(position);
     size = end - begin < buffer ? end - begin : buffer;
     const std::int64_t shown = view->position_before(begin + size) - position;
     const std::int64_t moved = shown < left ? shown : left;

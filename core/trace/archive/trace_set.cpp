@@ -38,7 +38,7 @@ bool is_receive(Kind kind) {
 }
 
 // True if the leading comments of a text trace say that ranks were cut off.
-bool says_cut(const TraceFile& file) {
+bool is_marked_incomplete(const TraceFile& file) {
   LineBuffer lines(file, kLeastBuffer);
   while (lines.refill()) {
     for (const char* p = lines.begin(); p != lines.end();) {
@@ -62,7 +62,7 @@ class MatchedSourcesReader final : public ReaderDecorator {
   std::size_t read(Op* out, std::size_t capacity) override;
   // Only if the attribute shows that each call always matches the same rank.
   bool stop_at_loops() override;
-  void stop_at_turns(bool stops) override { decorated().stop_at_turns(stops); }
+  void set_stops_at_turns(bool stops) override { decorated().set_stops_at_turns(stops); }
   std::optional<LoopTurn> next_turn() override { return decorated().next_turn(); }
   void skip_repetitions(std::uint64_t count) override { decorated().skip_repetitions(count); }
 
@@ -168,7 +168,7 @@ std::shared_ptr<const TraceSet> TraceSet::open(std::vector<TraceFile> files,
     const MergedFile merged(files.front(), MergedFile::Comments::left_out,
                             part_of(progress, 0.0, 0.4));
     const bool are_parts = merged.ranks() > 1;
-    const bool is_cut = says_cut(files.front());
+    const bool is_cut = is_marked_incomplete(files.front());
     sorted = std::make_shared<Files>(are_parts ? merged.split(part_of(progress, 0.4, 1.0))
                                                : std::move(files));
     sorted->are_parts = are_parts;
@@ -179,7 +179,7 @@ std::shared_ptr<const TraceSet> TraceSet::open(std::vector<TraceFile> files,
     for (std::size_t i = 0; i < files.size(); ++i) {
       sorted->by_rank[static_cast<std::size_t>(ranks[i])] = std::move(files[i]);
     }
-    sorted->is_cut = says_cut(sorted->by_rank.front());
+    sorted->is_cut = is_marked_incomplete(sorted->by_rank.front());
   }
   if (dialect == Dialect::automatic) dialect = detect_dialect(sorted->by_rank);
   return std::shared_ptr<const TraceSet>(new TraceSet(std::move(sorted), dialect, options));

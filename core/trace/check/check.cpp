@@ -35,13 +35,13 @@ class Pass {
         loops_(loops) {}
 
   // How to treat a comm_split or comm_dup.
-  enum class Makings : std::uint8_t { stop, known, ignored };
+  enum class CommunicatorPolicy : std::uint8_t { stop, known, ignored };
 
   // Returns nullopt if it stopped at one.
-  std::optional<CheckReport> run(Makings makings) {
+  std::optional<CheckReport> run(CommunicatorPolicy policy) {
     for (std::int32_t rank = 0; rank < set_.ranks(); ++rank) {
       try {
-        if (!read(rank, makings)) return std::nullopt;
+        if (!read(rank, policy)) return std::nullopt;
       } catch (const TraceError& error) {
         if (error.line == 0) throw;
         unreadable_.add({Severity::error, rank, error.file, error.line, error.message});
@@ -65,26 +65,26 @@ class Pass {
       find_deadlocks(set_, communicators_, loops_, progress_, findings_);
     }
     if (!is_cut_) ends_.report(set_, findings_);
-    decisions_.report(set_, findings_);
+    choices_.report(set_, findings_);
     if (findings_.errors() + findings_.warnings() == 0) sums_.balance().report(set_, findings_);
     report.findings = std::move(findings_);
     return report;
   }
 
  private:
-  bool read(std::int32_t rank, Makings makings) {
+  bool read(std::int32_t rank, CommunicatorPolicy policy) {
     RankWalk walk(set_, communicators_, rank, nullptr, RankWalk::kUsualBatch, calls_);
     if (loops_ == Loops::by_repetition) walk.stop_at_loops();
-    RankCheck of_rank(walk, rank, sums_, findings_);
-    for (std::uint64_t count = 1; of_rank.next(); ++count) {
+    RankCheck rank_check(walk, rank, sums_, findings_);
+    for (std::uint64_t count = 1; rank_check.next(); ++count) {
       if (count % kOpsBetweenReports == 0) report_read(walk);
       const Kind kind = walk.op().kind;
-      if (makes_communicator(kind) && makings == Makings::stop) return false;
-      of_rank.take();
+      if (makes_communicator(kind) && policy == CommunicatorPolicy::stop) return false;
+      rank_check.take();
     }
     if (++ranks_read_ % kRanksBetweenReports == 0 || rank + 1 == set_.ranks()) report_read(walk);
     bytes_before_ += walk.reader().bytes_read();
-    of_rank.finish(ends_, decisions_, is_cut_);
+    rank_check.finish(ends_, choices_, is_cut_);
     if (walk.reader().uses_lost_type()) lost_types_.push_back(rank);
     if (walk.reader().uses_mistaken_null()) mistaken_nulls_.push_back(rank);
     return true;
@@ -123,7 +123,7 @@ class Pass {
   std::uint64_t ranks_read_ = 0;
   TraceSums sums_;
   ProgramEnds ends_;
-  Decisions decisions_;
+  ChoiceNotes choices_;
   Findings findings_;
   Findings unreadable_;
   std::vector<std::int32_t> lost_types_;
@@ -138,16 +138,18 @@ CheckReport check(const TraceSet& set, const Progress& progress, Loops loops) {
   // Few traces create communicators, and only those need a second pass.
   const Communicators world(set.ranks());
   if (std::optional<CheckReport> report =
-          Pass(set, world, loops, progress).run(Pass::Makings::stop)) {
+          Pass(set, world, loops, progress).run(Pass::CommunicatorPolicy::stop)) {
     return std::move(*report);
   }
   try {
     const Communicators all = Communicators::of(set, part_of(progress, 0.0, 0.5));
-    return Pass(set, all, loops, part_of(progress, 0.5, 1.0)).run(Pass::Makings::known).value();
+    return Pass(set, all, loops, part_of(progress, 0.5, 1.0))
+        .run(Pass::CommunicatorPolicy::known)
+        .value();
   } catch (const TraceError& error) {
     if (error.line == 0) throw;
   }
-  return Pass(set, world, loops, progress).run(Pass::Makings::ignored).value();
+  return Pass(set, world, loops, progress).run(Pass::CommunicatorPolicy::ignored).value();
 }
 
 }  // namespace tisim

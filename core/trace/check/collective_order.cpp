@@ -117,7 +117,7 @@ std::uint64_t balance_of(const RankWalk& walk, const CollectiveCall& call) {
   return balance;
 }
 
-std::optional<std::string> own_contradiction(const RankWalk& walk, const CollectiveCall& call) {
+std::optional<std::string> self_mismatch(const RankWalk& walk, const CollectiveCall& call) {
   std::int64_t expected = call.receive_bytes();
   switch (walk.call().operation) {
     case Operation::alltoall:
@@ -164,11 +164,11 @@ std::optional<CollectiveOrder::RankCall> CollectiveOrder::take(const RankWalk& w
   };
   if (has_collective_call(walk.op().kind) && !call.fits) {
     say(explain_misfit(walk.call(), walk.op().kind, size));
-  } else if (const auto slip = own_contradiction(walk, call)) {
+  } else if (const auto slip = self_mismatch(walk, call)) {
     say(*slip);
   }
   const RankCall made{group, hash_of(signature_of(walk, call)), balance_of(walk, call)};
-  RankCalls& calls = of_rank_[group];
+  RankCalls& calls = rank_calls_[group];
   calls.window.add(made.signature);
   add_balance(group, calls.count, made.balance);
   if (++calls.count % kWindow == 0) close_window(group, rank, calls);
@@ -200,7 +200,7 @@ void CollectiveOrder::repeat(std::int32_t rank, std::span<const RankCall> calls,
 void CollectiveOrder::repeat_in_group(std::int32_t rank, std::span<const RankCall> calls,
                                       std::uint64_t times) {
   const std::uint32_t group = calls.front().group;
-  RankCalls& all = of_rank_[group];
+  RankCalls& all = rank_calls_[group];
   for (std::size_t i = 0; i < calls.size(); ++i) {
     if (calls[i].balance == 0) continue;
     for (std::uint64_t time = 0; time < times; ++time) {
@@ -246,7 +246,7 @@ void CollectiveOrder::close_window(std::uint32_t group, std::int32_t rank, RankC
 }
 
 void CollectiveOrder::end_rank(std::int32_t rank) {
-  for (auto& [group, calls] : of_rank_) {
+  for (auto& [group, calls] : rank_calls_) {
     Group& all = groups_[group];
     ++all.seen;
     if (calls.count % kWindow != 0) close_window(group, rank, calls);
@@ -258,7 +258,7 @@ void CollectiveOrder::end_rank(std::int32_t rank) {
       differences_.push_back({group, rank, std::min(calls.count, all.first_count) / kWindow});
     }
   }
-  of_rank_.clear();
+  rank_calls_.clear();
 }
 
 // CollectiveOrder's report on calls that differ: reads the trace again to locate them.
@@ -292,7 +292,7 @@ class CollectiveWalk {
   const RankWalk& at() const { return walk_; }
   CollectiveCall decoded() const { return CollectiveCall(walk_.call(), size_); }
   CollectiveSignature signature() const { return signature_of(walk_, decoded()); }
-  std::string place() const {
+  std::string location() const {
     return walk_.reader().file() + ":" + std::to_string(walk_.op().line);
   }
 
@@ -303,7 +303,7 @@ class CollectiveWalk {
 };
 
 std::string numbered(std::int32_t rank, const CollectiveWalk& walk) {
-  return "rank " + std::to_string(rank) + " (" + walk.place() + ")";
+  return "rank " + std::to_string(rank) + " (" + walk.location() + ")";
 }
 
 // Bytes that one rank sends to other ranks in a call, and expects from them; -1: unspecified.

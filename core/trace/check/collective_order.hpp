@@ -40,7 +40,7 @@ std::uint64_t hash_of(const CollectiveSignature& signature);
 std::uint64_t balance_of(const RankWalk& walk, const CollectiveCall& call);
 
 // Error of a rank that sends a different amount than it expects from ranks that do the same.
-std::optional<std::string> own_contradiction(const RankWalk& walk, const CollectiveCall& call);
+std::optional<std::string> self_mismatch(const RankWalk& walk, const CollectiveCall& call);
 
 // Name of the action that a signature describes.
 std::string name_of(const CollectiveSignature& signature);
@@ -115,7 +115,7 @@ class CollectiveOrder {
   const Communicators* communicators_;
   const Progress* progress_;
   std::vector<Group> groups_;
-  std::unordered_map<std::uint32_t, RankCalls> of_rank_;  // by group
+  std::unordered_map<std::uint32_t, RankCalls> rank_calls_;  // by group
   std::vector<Difference> differences_;
 };
 

@@ -10,8 +10,8 @@ namespace tisim {
 
 namespace {
 
-constexpr std::size_t kMostRanksShown = 6;  // ranks of a cycle
-constexpr std::size_t kMostCircles = 8;
+constexpr std::size_t kMaxRanksShown = 6;  // ranks of a cycle
+constexpr std::size_t kMaxCycles = 8;
 
 using Block = PermissiveRun::Block;
 using Wait = PermissiveRun::Wait;
@@ -58,7 +58,7 @@ class Waiters {
 
   void report(Findings& findings) const {
     std::vector<std::uint32_t> seen(blocks_.size(), 0);
-    std::vector<std::vector<std::int32_t>> circles;
+    std::vector<std::vector<std::int32_t>> cycles;
     for (std::int32_t start = 0; start < set_->ranks(); ++start) {
       std::int32_t rank = start;
       const auto mark = static_cast<std::uint32_t>(start) + 1;
@@ -67,12 +67,12 @@ class Waiters {
         rank = next_[static_cast<std::size_t>(rank)];
       }
       if (rank < 0 || seen[static_cast<std::size_t>(rank)] != mark) continue;
-      circles.push_back(circle_of(rank));
+      cycles.push_back(cycle_of(rank));
     }
-    std::size_t in_circles = 0;
-    for (const auto& circle : circles) in_circles += circle.size();
-    for (std::size_t i = 0; i < std::min(circles.size(), kMostCircles); ++i) {
-      findings.add(finding_of(circles[i], i == 0 ? stuck_ - in_circles : 0));
+    std::size_t in_cycles = 0;
+    for (const auto& cycle : cycles) in_cycles += cycle.size();
+    for (std::size_t i = 0; i < std::min(cycles.size(), kMaxCycles); ++i) {
+      findings.add(finding_of(cycles[i], i == 0 ? stuck_ - in_cycles : 0));
     }
   }
 
@@ -87,36 +87,36 @@ class Waiters {
   }
 
   // Starts at its lowest rank.
-  std::vector<std::int32_t> circle_of(std::int32_t first) const {
-    std::vector<std::int32_t> circle;
-    for (std::int32_t rank = first; circle.empty() || rank != first;
+  std::vector<std::int32_t> cycle_of(std::int32_t first) const {
+    std::vector<std::int32_t> cycle;
+    for (std::int32_t rank = first; cycle.empty() || rank != first;
          rank = next_[static_cast<std::size_t>(rank)]) {
-      circle.push_back(rank);
+      cycle.push_back(rank);
     }
-    std::rotate(circle.begin(), std::min_element(circle.begin(), circle.end()), circle.end());
-    return circle;
+    std::rotate(cycle.begin(), std::min_element(cycle.begin(), cycle.end()), cycle.end());
+    return cycle;
   }
 
-  std::string place(std::int32_t rank) const {
+  std::string location(std::int32_t rank) const {
     return set_->file(rank) + ":" + std::to_string(blocks_[static_cast<std::size_t>(rank)].line);
   }
 
-  Finding finding_of(const std::vector<std::int32_t>& circle, std::size_t others) const {
+  Finding finding_of(const std::vector<std::int32_t>& cycle, std::size_t others) const {
     std::string text = "deadlock in any order of events: ";
     bool messages_only = true;
-    for (std::size_t i = 0; i < circle.size(); ++i) {
-      const std::int32_t rank = circle[i];
+    for (std::size_t i = 0; i < cycle.size(); ++i) {
+      const std::int32_t rank = cycle[i];
       const Block& block = blocks_[static_cast<std::size_t>(rank)];
       messages_only = messages_only && is_message(block);
-      const bool is_last = i + 1 == circle.size();
-      if (i >= kMostRanksShown && !is_last) continue;
-      if (i > 0) text += i > kMostRanksShown ? ", ... " : ", ";
+      const bool is_last = i + 1 == cycle.size();
+      if (i >= kMaxRanksShown && !is_last) continue;
+      if (i > 0) text += i > kMaxRanksShown ? ", ... " : ", ";
       text += numbered(rank);
-      if (i > 0) text += " (" + place(rank) + ")";
+      if (i > 0) text += " (" + location(rank) + ")";
       text += " " + waiting(block, next_[static_cast<std::size_t>(rank)]);
     }
-    if (circle.size() > kMostRanksShown) {
-      text += ", " + std::to_string(circle.size()) + " ranks in all";
+    if (cycle.size() > kMaxRanksShown) {
+      text += ", " + std::to_string(cycle.size()) + " ranks in all";
     }
     text += messages_only ? "; let one of them send before it receives, or use sendrecv or irecv"
                           : "; make these calls in the same order on all ranks";
@@ -124,7 +124,7 @@ class Waiters {
       text += "; " + std::to_string(others) +
               (others == 1 ? " more rank waits" : " more ranks wait") + " for them";
     }
-    const std::int32_t first = circle.front();
+    const std::int32_t first = cycle.front();
     return {Severity::error, first, set_->file(first),
             blocks_[static_cast<std::size_t>(first)].line, text};
   }

@@ -85,11 +85,11 @@ void OpenFiles::take(const RankWalk& walk, Findings& findings) {
   const Operation call = file_call_of(op);
   if (!has_handle(call)) return;
   Handle& handle = handles_[op.peer];
-  const std::string fault = handle.fault(call, op.peer);
-  if (!fault.empty()) {
-    findings.add({Severity::error, rank_, walk.reader().file(), op.line, fault});
+  const std::string error = handle.error_of(call, op.peer);
+  if (!error.empty()) {
+    findings.add({Severity::error, rank_, walk.reader().file(), op.line, error});
   }
-  const Operation does = own_part_of(call);
+  const Operation does = posix_equivalent(call);
   if (begins_split(call) || ends_split(call)) handle.step(call, op.line);
   if (does == Operation::open) handle.open(walk.call().words[1], op.line);
   if (does == Operation::close && handle.is_open) handle.close(op.line);
@@ -120,7 +120,7 @@ void OpenFiles::skip(const SkippedLines& skipped) {
 namespace {
 
 // True if the collective synchronises all ranks of the communicator.
-bool lets_all_wait(Operation operation) {
+bool synchronises_all_ranks(Operation operation) {
   switch (operation) {
     case Operation::barrier:
     case Operation::allreduce:
@@ -155,17 +155,17 @@ bool orders_writes(Operation call) {
 void FileWrites::take(const RankWalk& walk) {
   const Op& op = walk.op();
   if (op.kind == Kind::collective && (op.flags & kContinuation) == 0) {
-    if (op.comm == 0 && lets_all_wait(walk.call().operation)) ++of_world_;
+    if (op.comm == 0 && synchronises_all_ranks(walk.call().operation)) ++world_syncs_;
   } else if (op.kind == Kind::file) {
     take_call(walk, op);
   } else if (op.kind == Kind::file_offset) {
-    if (own_part_of(file_call_of(waiting_)) != Operation::lseek) {
-      transfer(waiting_, op.bytes, true);
-    } else if (const auto entry = open_.find(waiting_.peer); entry != open_.end()) {
+    if (posix_equivalent(file_call_of(pending_call_)) != Operation::lseek) {
+      transfer(pending_call_, op.bytes, true);
+    } else if (const auto entry = open_.find(pending_call_.peer); entry != open_.end()) {
       std::int64_t& position = entry->second.position;
-      if (from_ == static_cast<std::int32_t>(SeekFrom::beginning)) position = op.bytes;
-      if (from_ == static_cast<std::int32_t>(SeekFrom::end)) position = kUnknown;
-      if (from_ == static_cast<std::int32_t>(SeekFrom::position) && position != kUnknown) {
+      if (seek_from_ == static_cast<std::int32_t>(SeekFrom::beginning)) position = op.bytes;
+      if (seek_from_ == static_cast<std::int32_t>(SeekFrom::end)) position = kUnknown;
+      if (seek_from_ == static_cast<std::int32_t>(SeekFrom::position) && position != kUnknown) {
         position += op.bytes;
       }
     }
@@ -179,10 +179,10 @@ void FileWrites::take_call(const RankWalk& walk, const Op& op) {
     if (orders_writes(call)) synchronise(op);
     return;
   }
-  switch (own_part_of(call)) {
+  switch (posix_equivalent(call)) {
     case Operation::open:
       open(walk, op);
-      if (op.comm != 0) ++of_file_[open_[op.peer].file];
+      if (op.comm != 0) ++file_syncs_[open_[op.peer].file];
       break;
     case Operation::close:
       open_.erase(op.peer);
@@ -195,12 +195,12 @@ void FileWrites::take_call(const RankWalk& walk, const Op& op) {
       transfer(op, 0, false);
       break;
     case Operation::lseek:
-      from_ = static_cast<std::int32_t>(walk.call().arguments.front());
-      waiting_ = op;
+      seek_from_ = static_cast<std::int32_t>(walk.call().arguments.front());
+      pending_call_ = op;
       break;
     case Operation::pread:
     case Operation::pwrite:
-      waiting_ = op;
+      pending_call_ = op;
       break;
     default:
       break;
@@ -210,9 +210,9 @@ void FileWrites::take_call(const RankWalk& walk, const Op& op) {
 void FileWrites::synchronise(const Op& op) {
   const auto entry = open_.find(op.peer);
   if (op.comm == 0) {
-    ++of_world_;
+    ++world_syncs_;
   } else if (entry != open_.end()) {
-    ++of_file_[entry->second.file];
+    ++file_syncs_[entry->second.file];
   }
 }
 
@@ -231,7 +231,7 @@ void FileWrites::transfer(const Op& op, std::int64_t offset, bool has_offset) {
   const Operation call = file_call_of(op);
   if (entry == open_.end() || file_traits_of(call).is_shared) return;
   OpenFile& opened = entry->second;
-  const Operation does = own_part_of(call);
+  const Operation does = posix_equivalent(call);
   const bool writes = does == Operation::write || does == Operation::pwrite;
   const std::int64_t begin = has_offset ? offset : opened.position;
   if (begin != kUnknown && writes && !opened.appends) {
@@ -267,22 +267,22 @@ void FileWrites::add(const WrittenRanges::Interval& interval, const WrittenRange
 }
 
 WrittenRanges::Interval FileWrites::interval_of(std::int32_t file) {
-  const auto points = of_file_.find(file);
-  return {file, of_world_, points == of_file_.end() ? 0 : points->second};
+  const auto points = file_syncs_.find(file);
+  return {file, world_syncs_, points == file_syncs_.end() ? 0 : points->second};
 }
 
 void FileWrites::begin_repetition() {
   writes_.clear();
   in_loop_ = true;
-  of_world_before_ = of_world_;
+  world_syncs_before_ = world_syncs_;
   for (auto& [handle, opened] : open_) opened.position_before = opened.position;
 }
 
 void FileWrites::repeat(std::uint64_t times) {
   // Skipped repetitions equal the one that was read, and so do their overlaps with those of other
   // ranks, unless they contain no point at which the ranks synchronise.
-  const bool is_one_interval = of_world_ == of_world_before_;
-  of_world_ += times * (of_world_ - of_world_before_);
+  const bool is_one_interval = world_syncs_ == world_syncs_before_;
+  world_syncs_ += times * (world_syncs_ - world_syncs_before_);
   for (const Write& write : writes_) {
     const auto entry = open_.find(write.handle);
     if (!is_one_interval || !write.moves || entry == open_.end()) continue;

@@ -24,8 +24,8 @@ class WrittenRanges {
   // Writes between two synchronisation points of the ranks are unordered.
   struct Interval {
     std::int32_t file = 0;
-    std::uint64_t of_world = 0;  // earlier synchronisation points of all ranks
-    std::uint64_t of_file = 0;   // earlier ones of the ranks that opened the file
+    std::uint64_t world_syncs = 0;  // earlier synchronisation points of all ranks
+    std::uint64_t file_syncs = 0;   // earlier ones of the ranks that opened the file
 
     friend auto operator<=>(const Interval&, const Interval&) = default;
   };
@@ -114,13 +114,13 @@ class FileWrites {
 
   std::int32_t rank_;
   WrittenRanges& written_;
-  std::map<std::int32_t, OpenFile> open_;          // by handle
-  std::map<std::int32_t, std::uint64_t> of_file_;  // synchronisation points of each file
-  std::uint64_t of_world_ = 0;                     // synchronisation points of all ranks
-  std::uint64_t of_world_before_ = 0;              // at the beginning of the repetition
-  Op waiting_;                                     // a call whose offset follows
-  std::int32_t from_ = 0;                          // of a pending seek (SeekFrom)
-  std::vector<Write> writes_;                      // of the repetition
+  std::map<std::int32_t, OpenFile> open_;             // by handle
+  std::map<std::int32_t, std::uint64_t> file_syncs_;  // synchronisation points of each file
+  std::uint64_t world_syncs_ = 0;                     // synchronisation points of all ranks
+  std::uint64_t world_syncs_before_ = 0;              // at the beginning of the repetition
+  Op pending_call_;                                   // a call whose offset follows
+  std::int32_t seek_from_ = 0;                        // of a pending seek (SeekFrom)
+  std::vector<Write> writes_;                         // of the repetition
   bool in_loop_ = false;
 };
 

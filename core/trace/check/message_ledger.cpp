@@ -111,7 +111,7 @@ void MessageLedger::add(const TraceMessage& message) {
   Side& side = message.is_receive ? channel.second.received : channel.second.sent;
   const Side& other = message.is_receive ? channel.second.sent : channel.second.received;
   const bool to_itself = message.channel.source == message.channel.destination;
-  if (side.count == 0 && !(to_itself && other.count > 0)) of_rank_.push_back(&channel);
+  if (side.count == 0 && !(to_itself && other.count > 0)) rank_channels_.push_back(&channel);
   const std::int64_t room = room_of(message);
   side.least = side.count == 0 ? room : std::min(side.least, room);
   side.most = side.count == 0 ? room : std::max(side.most, room);
@@ -163,11 +163,11 @@ bool MessageLedger::may_be_wrong(const Sides& sides) {
 }
 
 void MessageLedger::end_rank() {
-  for (const ChannelSides* channel : of_rank_) {
+  for (const ChannelSides* channel : rank_channels_) {
     if (is_wild(channel->first) || may_be_wrong(channel->second)) continue;
     open_.erase(TraceChannel(channel->first));
   }
-  of_rank_.clear();
+  rank_channels_.clear();
 }
 
 // The remaining channels, in order.

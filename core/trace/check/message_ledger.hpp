@@ -113,7 +113,7 @@ class MessageLedger {
   const Communicators* communicators_;
   const Progress* progress_;
   std::unordered_map<TraceChannel, Sides, ChannelHash> open_;
-  std::vector<const ChannelSides*> of_rank_;  // of the current rank, each once
+  std::vector<const ChannelSides*> rank_channels_;  // of the current rank, each once
 };
 
 }  // namespace tisim

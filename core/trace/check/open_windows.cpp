@@ -17,11 +17,11 @@ void OpenWindows::take(const RankWalk& walk, Findings& findings) {
   if (walk.group().group == kNoGroup) return;
   Epochs& epochs = windows_[window_of(op)];
   const std::vector<std::int32_t> group = window_group_of(walk);
-  const std::string fault = epochs.fault(op, group, walk.group().size);
-  if (fault.empty()) {
+  const std::string error = epochs.error_of(op, group, walk.group().size);
+  if (error.empty()) {
     epochs.take(op, group);
   } else {
-    findings.add({Severity::error, rank_, walk.reader().file(), op.line, fault});
+    findings.add({Severity::error, rank_, walk.reader().file(), op.line, error});
   }
 }
 

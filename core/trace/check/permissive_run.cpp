@@ -47,13 +47,13 @@ bool PermissiveRun::run() {
     ready_.push_back(rank);
     if (rank % kWalksBetweenReports == 0) report_progress(*progress_, 1.0);
   }
-  for (execute(); understood_ && !held_.empty(); execute()) release();
-  return understood_;
+  for (execute(); is_supported_ && !held_.empty(); execute()) release();
+  return is_supported_;
 }
 
 void PermissiveRun::execute() {
   std::uint64_t turns = 0;
-  while (!ready_.empty() && understood_) {
+  while (!ready_.empty() && is_supported_) {
     const std::int32_t rank = ready_.front();
     ready_.pop_front();
     RankState& state = ranks_[static_cast<std::size_t>(rank)];
@@ -74,8 +74,8 @@ void PermissiveRun::wake(std::int32_t rank) {
 
 void PermissiveRun::advance(std::int32_t rank) {
   RankState& state = ranks_[static_cast<std::size_t>(rank)];
-  for (std::size_t i = 0; understood_; ++i) {
-    if (state.wait != Wait::none && !pass(state)) return;
+  for (std::size_t i = 0; is_supported_; ++i) {
+    if (state.wait != Wait::none && !try_finish_wait(state)) return;
     state.wait = Wait::none;
     if (state.ending) {
       state.over = true;
@@ -93,7 +93,7 @@ void PermissiveRun::advance(std::int32_t rank) {
       ++state.steps;
       state.line = state.walk->op().line;
       state.kind = state.walk->op().kind;
-      understood_ = take(state, rank);
+      is_supported_ = take(state, rank);
     } else {
       // Waits for the requests pending at the end.
       state.ending = true;
@@ -151,21 +151,22 @@ bool PermissiveRun::take(RankState& state, std::int32_t rank) {
       return true;
     case Role::complete_one:
     case Role::complete_last:
-      state.request = traits.blocks ? named(state) : -1;
+      state.request = traits.blocks ? named_request(state) : -1;
       if (state.request >= 0) state.wait = Wait::receive;  // otherwise no request known here
       return true;
     case Role::free_request:
-      if (const std::int32_t request = named(state); request >= 0) free_request(state, request);
+      if (const std::int32_t request = named_request(state); request >= 0)
+        free_request(state, request);
       return true;
     case Role::complete_all:
       if (!traits.blocks) return true;
-      take_list(state);
+      mark_awaited(state);
       state.wait = Wait::all;
       return true;
     case Role::complete_any:
     case Role::complete_some:
       if (!traits.blocks) return true;
-      if (take_list(state)) state.wait = Wait::any;
+      if (mark_awaited(state)) state.wait = Wait::any;
       return true;
     case Role::collective:
       if ((op.flags & kNumbered) != 0) take_number(state, op.tag);
@@ -218,12 +219,12 @@ bool PermissiveRun::take_window(RankState& state, std::int32_t rank) {
 }
 
 // True if the event that the rank waits for may have happened; its wait is then over.
-bool PermissiveRun::pass(RankState& state) {
+bool PermissiveRun::try_finish_wait(RankState& state) {
   switch (state.wait) {
     case Wait::none:
       return true;
     case Wait::receive: {
-      if (!may_have_come(state, state.request)) return false;
+      if (!may_have_arrived(state, state.request)) return false;
       state.completed += requests_[state.request].side == kReceiver ? 1 : 0;
       end_request(state, state.request);
       return true;
@@ -252,8 +253,8 @@ bool PermissiveRun::pass(RankState& state) {
     case Wait::any:
       // For listed requests it is known which may have completed.
       if (!state.lists && state.arrived > state.completed) return true;
-      if (find_awaited(state, [&](std::int32_t request) { return may_have_come(state, request); }) <
-          0) {
+      if (find_awaited(
+              state, [&](std::int32_t request) { return may_have_arrived(state, request); }) < 0) {
         return false;
       }
       for (std::int32_t at = state.pending.first; at >= 0; at = requests_.next(at)) {
@@ -286,27 +287,29 @@ bool moves_data(const CollectiveCall& call) {
 }  // namespace
 
 // The ranks that a rank of a communicator must wait for in a collective, whatever the algorithm.
-PermissiveRun::Needs PermissiveRun::needs_of(const CollectiveCall& call, std::int32_t rank) {
+PermissiveRun::CollectiveDependency PermissiveRun::dependency_of(const CollectiveCall& call,
+                                                                 std::int32_t rank) {
   if (!tisim::is_collective(call.operation)) {
     const bool synchronises =
         call.operation == Operation::comm_split || call.operation == Operation::comm_dup;
-    return synchronises ? Needs::all : Needs::nobody;
+    return synchronises ? CollectiveDependency::all : CollectiveDependency::none;
   }
-  if (call.operation == Operation::barrier) return Needs::all;
-  if (!moves_data(call)) return Needs::nobody;
+  if (call.operation == Operation::barrier) return CollectiveDependency::all;
+  if (!moves_data(call)) return CollectiveDependency::none;
   switch (traits_of(call.operation).flow) {
     case DataFlow::all_to_all:
-      return Needs::all;
+      return CollectiveDependency::all;
     case DataFlow::from_root:
-      return rank == call.root ? Needs::nobody : Needs::root;
+      return rank == call.root ? CollectiveDependency::none : CollectiveDependency::root;
     case DataFlow::to_root:
-      return rank == call.root ? Needs::all : Needs::nobody;
+      return rank == call.root ? CollectiveDependency::all : CollectiveDependency::none;
     case DataFlow::chain:
-      return rank == 0 ? Needs::nobody : Needs::root;  // rank 0 is the root
+      return rank == 0 ? CollectiveDependency::none
+                       : CollectiveDependency::root;  // rank 0 is the root
     case DataFlow::neighbours:
-      return Needs::nobody;  // exchange() waits for their messages
+      return CollectiveDependency::none;  // exchange() waits for their messages
   }
-  return Needs::nobody;
+  return CollectiveDependency::none;
 }
 
 bool PermissiveRun::enter(RankState& state, std::int32_t rank) {
@@ -323,16 +326,17 @@ bool PermissiveRun::enter(RankState& state, std::int32_t rank) {
   entered_in(state, view.group) = number + 1;
   // A non-blocking collective counts as entered but does not block its rank.
   const bool is_blocking = state.kind != Kind::icollective;
-  const Needs needs = is_blocking ? needs_of(call, view.rank) : Needs::nobody;
+  const CollectiveDependency dependency =
+      is_blocking ? dependency_of(call, view.rank) : CollectiveDependency::none;
   if (view.rank == call.root && !open.has_root) {
     open.has_root = true;
     for (const std::int32_t other : open.waiting) wake(other);
   }
-  if (needs != Needs::nobody && view.size > 1) {
+  if (dependency != CollectiveDependency::none && view.size > 1) {
     state.wait = Wait::collective;
     state.group = view.group;
     state.number = number;
-    state.needs_root = needs == Needs::root;
+    state.needs_root = dependency == CollectiveDependency::root;
     state.root = call.root;
     state.operation = call.operation;
     open.waiting.push_back(rank);
@@ -370,7 +374,7 @@ std::uint64_t& PermissiveRun::entered_in(RankState& state, std::uint32_t group) 
 }
 
 // A rank that another one waits for in a collective.
-std::int32_t PermissiveRun::absent_of(const RankState& waiting) const {
+std::int32_t PermissiveRun::missing_rank_of(const RankState& waiting) const {
   if (waiting.needs_root) {
     return communicators_->world_rank(waiting.group, static_cast<std::int32_t>(waiting.root));
   }
@@ -415,7 +419,7 @@ PermissiveRun::Block PermissiveRun::block_of(std::int32_t rank) const {
       break;
     case Wait::collective:
       block.operation = state.operation;
-      block.on = absent_of(state);
+      block.on = missing_rank_of(state);
       break;
   }
   if (request < 0) return block;
@@ -510,12 +514,12 @@ void PermissiveRun::free_request(RankState& state, std::int32_t request) {
 }
 
 // The request that a wait names; -1: unknown here, or of a collective.
-std::int32_t PermissiveRun::named(RankState& state) {
+std::int32_t PermissiveRun::named_request(RankState& state) {
   return requests_.named(state.pending, rank_of(state), &state.numbers, state.walk->op());
 }
 
 // Marks the requests that a waitall or waitany lists, or all; returns whether there are any.
-bool PermissiveRun::take_list(RankState& state) {
+bool PermissiveRun::mark_awaited(RankState& state) {
   state.lists = (state.walk->op().flags & kNumbered) != 0;
   if (!state.lists) return state.pending.first >= 0;
   bool any = false;
@@ -531,7 +535,7 @@ bool PermissiveRun::is_any(std::int32_t request) const {
   return requests_[request].side == kReceiver && (key.source == kAnySource || key.tag == kAnyTag);
 }
 
-bool PermissiveRun::may_have_come(const RankState& state, std::int32_t request) const {
+bool PermissiveRun::may_have_arrived(const RankState& state, std::int32_t request) const {
   return is_any(request) ? state.arrived > state.completed : requests_[request].complete;
 }
 
@@ -547,10 +551,10 @@ constexpr int kMostMisses = 64;  // above this, ranks are no longer held
 bool PermissiveRun::hold(std::int32_t rank, LoopTurn turn) {
   RankState& state = ranks_[static_cast<std::size_t>(rank)];
   const bool is_first = !state.in_loop;
-  state.in_loop = turn.left > 0;
+  state.in_loop = turn.remaining > 0;
   if (is_first) ++state.loops;
   if (is_first || !state.in_loop || misses_ > kMostMisses) return false;
-  state.left = turn.left;
+  state.left = turn.remaining;
   state.held = true;
   held_.push_back(rank);
   return true;
@@ -596,12 +600,12 @@ std::uint64_t PermissiveRun::signature() const {
       hash = mixed(hash, static_cast<std::uint64_t>(open.entered) * 2 + (open.has_root ? 1 : 0));
     }
   }
-  std::uint64_t of_channels = 0;  // a hash table has no order
+  std::uint64_t channels_hash = 0;  // a hash table has no order
   for (const auto& [channel, messages] : channels_) {
     const std::uint64_t waiting = mixed(mixed(messages.surplus, 1), messages.receives.size());
-    of_channels += mixed(ChannelHash()(channel), waiting);
+    channels_hash += mixed(ChannelHash()(channel), waiting);
   }
-  return mixed(hash, of_channels);
+  return mixed(hash, channels_hash);
 }
 
 std::uint64_t PermissiveRun::signature_of(const RankState& state) const {

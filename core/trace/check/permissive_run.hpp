@@ -120,14 +120,14 @@ class PermissiveRun {
     std::deque<OpenCollective> open;
   };
   // The ranks that a rank waits for in a collective.
-  enum class Needs : std::uint8_t { nobody, root, all };
+  enum class CollectiveDependency : std::uint8_t { none, root, all };
 
   void wake(std::int32_t rank);
   void execute();
   void advance(std::int32_t rank);
   bool take(RankState& state, std::int32_t rank);
   bool take_window(RankState& state, std::int32_t rank);
-  bool pass(RankState& state);
+  bool try_finish_wait(RankState& state);
   void send(const RankState& state, std::int32_t peer, std::int32_t tag);
   std::int32_t post(RankState& state, std::int32_t source, std::int32_t destination,
                     std::int32_t tag);
@@ -135,11 +135,11 @@ class PermissiveRun {
   NumberedRequest& take_number(RankState& state, std::int32_t number);
   void end_request(RankState& state, std::int32_t request);
   void free_request(RankState& state, std::int32_t request);
-  std::int32_t named(RankState& state);
-  bool take_list(RankState& state);
+  std::int32_t named_request(RankState& state);
+  bool mark_awaited(RankState& state);
   // A receive from any source, or of any tag.
   bool is_any(std::int32_t request) const;
-  bool may_have_come(const RankState& state, std::int32_t request) const;
+  bool may_have_arrived(const RankState& state, std::int32_t request) const;
   // The first awaited request that satisfies the condition; -1: none.
   template <class Condition>
   std::int32_t find_awaited(const RankState& state, Condition condition) const {
@@ -153,9 +153,9 @@ class PermissiveRun {
   }
   bool enter(RankState& state, std::int32_t rank);
   void exchange(RankState& state, const CollectiveCall& call);
-  static Needs needs_of(const CollectiveCall& call, std::int32_t rank);
+  static CollectiveDependency dependency_of(const CollectiveCall& call, std::int32_t rank);
   static std::uint64_t& entered_in(RankState& state, std::uint32_t group);
-  std::int32_t absent_of(const RankState& waiting) const;
+  std::int32_t missing_rank_of(const RankState& waiting) const;
   bool hold(std::int32_t rank, LoopTurn turn);
   void release();
   std::uint64_t signature() const;
@@ -170,7 +170,7 @@ class PermissiveRun {
   std::vector<Group> groups_;
   std::deque<std::int32_t> ready_;
   std::map<std::pair<std::int32_t, std::int32_t>, Epochs> epochs_;  // by rank and window
-  bool understood_ = true;
+  bool is_supported_ = true;
   // State of the loops.
   Loops loops_;
   std::vector<std::int32_t> held_;

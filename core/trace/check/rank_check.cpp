@@ -39,7 +39,7 @@ void ProgramEnds::report(const TraceSet& set, Findings& findings) const {
                                        (others == 1 ? " more rank" : " more ranks"))});
 }
 
-void Decisions::report(const TraceSet& set, Findings& findings) const {
+void ChoiceNotes::report(const TraceSet& set, Findings& findings) const {
   std::vector<std::int32_t> choosers;
   for (std::int32_t rank = 0; rank < set.ranks(); ++rank) {
     if (set.sources_decide(rank)) choosers.push_back(rank);
@@ -68,12 +68,12 @@ void Decisions::report(const TraceSet& set, Findings& findings) const {
 
 namespace {
 
-constexpr int kMostTurns = 6;  // of a loop to compare: some loops never repeat themselves exactly
+constexpr int kMaxTurns = 6;  // of a loop to compare: some loops never repeat themselves exactly
 
 }  // namespace
 
 bool RankCheck::next() {
-  while (const auto turn = walk_.turn()) at_turn(*turn);
+  while (const auto turn = walk_.turn()) pass_turn(*turn);
   return walk_.next();
 }
 
@@ -99,42 +99,42 @@ void RankCheck::take_choice() {
   if (group_.is_open() && (!was_open || effect.decided > 0)) group_line_ = walk_.op().line;
 }
 
-void RankCheck::finish(ProgramEnds& ends, Decisions& decisions, bool is_cut) {
+void RankCheck::finish(ProgramEnds& ends, ChoiceNotes& choices, bool is_cut) {
   if (!is_cut) {
     report_pending();
     windows_.finish(walk_.reader().file(), findings_);
   }
-  decisions.add(rank_, decided_, decided_first_);
+  choices.add(rank_, decided_, decided_first_);
   ends.take(end_);
   sums_.end_rank(rank_);
 }
 
-void RankCheck::at_turn(LoopTurn turn) {
+void RankCheck::pass_turn(LoopTurn turn) {
   if (!in_loop_) {
     begin_ = turn.line;
     turns_ = 0;
     records_ = true;
   } else if (records_) {
     const std::uint64_t signature = this->signature(turn);
-    const std::uint64_t complete = requests_.complete_somewhere();
+    const std::uint64_t complete = requests_.unidentified_completions();
     // The first repetition follows different operations than the others.
-    if (++turns_ > 1 && signature == signature_ && turn.left > 0) {
-      sums_.repeat(rank_, repetition_, turn.left);
-      const SkippedLines skipped{begin_, turn.left * (turn.line - line_)};
-      requests_.skip(skipped, turn.left * (complete - complete_somewhere_));
-      decided_ += turn.left * (decided_ - decided_before_);
+    if (++turns_ > 1 && signature == signature_ && turn.remaining > 0) {
+      sums_.repeat(rank_, repetition_, turn.remaining);
+      const SkippedLines skipped{begin_, turn.remaining * (turn.line - line_)};
+      requests_.skip(skipped, turn.remaining * (complete - unidentified_completions_));
+      decided_ += turn.remaining * (decided_ - decided_before_);
       files_.skip(skipped);
       windows_.skip(skipped);
-      writes_.repeat(turn.left);
+      writes_.repeat(turn.remaining);
       end_.skip(skipped);
-      walk_.skip_repetitions(turn.left);
+      walk_.skip_repetitions(turn.remaining);
     }
-    records_ = turns_ < kMostTurns;
+    records_ = turns_ < kMaxTurns;
     signature_ = signature;
-    complete_somewhere_ = complete;
+    unidentified_completions_ = complete;
     decided_before_ = decided_;
   }
-  in_loop_ = turn.left > 0;
+  in_loop_ = turn.remaining > 0;
   records_ = records_ && in_loop_;
   line_ = turn.line;
   repetition_.clear();
@@ -147,7 +147,7 @@ std::uint64_t RankCheck::signature(LoopTurn turn) const {
   hash = mixed(hash, windows_.signature({begin_, turn.line}));
   hash = mixed(hash, walk_.signature());
   hash = mixed(hash, end_.signature());
-  hash = mixed(hash, group_.left());
+  hash = mixed(hash, group_.remaining());
   return mixed(hash, findings_.errors() + findings_.warnings());
 }
 
@@ -167,7 +167,7 @@ void RankCheck::report(const RankRequests::Problem& problem) {
                  "source, destination and tag");
     case Fault::none_pending:
       return say(Severity::warning, "waits for a request, but none is pending");
-    case Fault::none_to_free:
+    case Fault::free_of_unknown:
       return say(
           Severity::warning,
           "frees a request that does not exist: no isend, irecv or persistent request before "
@@ -193,7 +193,7 @@ void RankCheck::report(const RankRequests::Problem& problem) {
 // Reports requests that are still pending at the end of the rank.
 void RankCheck::report_pending() {
   const std::vector<std::uint32_t> lines = requests_.pending_lines();
-  const std::uint64_t complete = requests_.complete_somewhere();
+  const std::uint64_t complete = requests_.unidentified_completions();
   if (lines.size() <= complete) return;
   const std::uint64_t left = lines.size() - complete;
   findings_.add({Severity::warning, rank_, walk_.reader().file(),

@@ -64,7 +64,7 @@ class ProgramEnds {
 };
 
 // Calls whose completions decide what their rank does next.
-class Decisions {
+class ChoiceNotes {
  public:
   // Adds the calls of a rank; `line` is that of the first one.
   void add(std::int32_t rank, std::uint64_t calls, std::uint32_t line) {
@@ -104,10 +104,10 @@ class RankCheck {
   // Adds the current operation.
   void take();
   // Call after the last operation. Pending requests in a truncated trace are not errors.
-  void finish(ProgramEnds& ends, Decisions& decisions, bool is_cut);
+  void finish(ProgramEnds& ends, ChoiceNotes& choices, bool is_cut);
 
  private:
-  void at_turn(LoopTurn turn);
+  void pass_turn(LoopTurn turn);
   void check_communicator();
   void report(const RankRequests::Problem& problem);
   void report_pending();
@@ -134,10 +134,10 @@ class RankCheck {
   bool records_ = false;
   int turns_ = 0;  // read
   std::uint64_t begin_ = 0;
-  std::uint64_t line_ = 0;                // at the last turn
-  std::uint64_t signature_ = 0;           // at the last turn
-  std::uint64_t complete_somewhere_ = 0;  // at the last turn
-  std::uint64_t decided_before_ = 0;      // at the last turn
+  std::uint64_t line_ = 0;                      // at the last turn
+  std::uint64_t signature_ = 0;                 // at the last turn
+  std::uint64_t unidentified_completions_ = 0;  // at the last turn
+  std::uint64_t decided_before_ = 0;            // at the last turn
 };
 
 }  // namespace tisim

@@ -47,15 +47,15 @@ bool is_communication(Form form) {
 }  // namespace
 
 void LineParser::take(std::string_view line, std::uint64_t number, bool cut) {
-  CallTable::Scratch& hand = at_hand();
-  hand.line = line;
-  hand.number = number;
-  hand.cut = cut;
+  CallTable::Scratch& line_state = scratch();
+  line_state.line = line;
+  line_state.number = number;
+  line_state.cut = cut;
 }
 
 std::size_t LineParser::parse(std::string_view line, std::uint64_t number, bool cut, Op* out) {
   take(line, number, cut);
-  Words& words = calls_->scratch().words;
+  Words& words = scratch().words;
   split_words(line, words);
   if (words.empty()) return 0;
   const std::int64_t rank = leading_rank(line, *file_, number);
@@ -71,43 +71,43 @@ std::size_t LineParser::parse(std::string_view line, std::uint64_t number, bool 
 std::size_t LineParser::parse_action(std::string_view line, std::uint64_t number, bool cut,
                                      Op* out) {
   take(line, number, cut);
-  Words& words = calls_->scratch().words;
+  Words& words = scratch().words;
   split_words(line, words);
   return words.empty() ? 0 : parse_words(out);
 }
 
 std::size_t LineParser::parse_words(Op* out) {
-  const std::string_view word = calls_->scratch().words.front();
+  const std::string_view word = scratch().words.front();
   const Action* const action = grammar_->vocabulary->find(word);
   if (action == nullptr) unknown_action(word);
-  CallTable::Scratch& hand = at_hand();
-  hand.comm = 0;
-  hand.request = -1;
-  hand.requests = {};
-  hand.completed = {};
+  CallTable::Scratch& line_state = scratch();
+  line_state.comm = 0;
+  line_state.request = -1;
+  line_state.requests = {};
+  line_state.completed = {};
   const bool is_read = take_layer(*action);
   const bool is_of_several =
       action->form == Form::file && (file_traits_of(action->operation).synchronises ||
                                      file_traits_of(action->operation).makes_request);
   if (is_of_several || is_communication(action->form)) take_named_arguments();
-  if (hand.completed.data() != nullptr && action->kind != Kind::waitany &&
+  if (line_state.completed.data() != nullptr && action->kind != Kind::waitany &&
       action->kind != Kind::waitsome) {
     fail(std::string(action->name) +
          " does not accept completed=: only waitany and waitsome choose among their requests");
   }
-  if (hand.requests.data() != nullptr && action->form != Form::requests) {
+  if (line_state.requests.data() != nullptr && action->form != Form::requests) {
     fail(std::string(action->name) +
          " does not accept requests=: it applies to at most one request");
   }
   *out = Op{};
   out->kind = action->kind;
-  out->comm = hand.comm;
+  out->comm = line_state.comm;
   std::size_t made = parse_form(*action, out);
-  if (hand.request >= 0) made = number_request(*action, out, made);
+  if (line_state.request >= 0) made = number_request(*action, out, made);
   if (!is_read) return 0;
   for (std::size_t i = 0; i < made; ++i) {
     out[i].line = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(at_hand().number, std::numeric_limits<std::uint32_t>::max()));
+        std::min<std::uint64_t>(scratch().number, std::numeric_limits<std::uint32_t>::max()));
     if (i > 0) out[i].flags |= kContinuation;
   }
   return made;
@@ -122,62 +122,62 @@ std::size_t LineParser::parse_form(const Action& action, Op* out) {
       out->flags |= kIsFinalize;
       break;
     case Form::location:
-      location(*out);
+      parse_location(*out);
       break;
     case Form::init:
-      double_default_ = calls_->scratch().words.size() > 1;
+      double_default_ = scratch().words.size() > 1;
       out->flags |= kIsInit;
       break;
     case Form::compute:
-      return compute(action, out);
+      return parse_compute(action, out);
     case Form::sleep:
       need(action, 1, 1);
-      out->amount = volume(calls_->scratch().words[1], action.usage);
+      out->amount = volume(scratch().words[1], action.usage);
       break;
     case Form::send:
-      send(action, *out);
+      parse_send(action, *out);
       break;
     case Form::receive:
-      receive(action, *out);
+      parse_receive(action, *out);
       break;
     case Form::probe:
-      probe(action, *out);
+      parse_probe(action, *out);
       break;
     case Form::sendrecv:
-      return sendrecv(action, out);
+      return parse_sendrecv(action, out);
     case Form::request:
     case Form::start:
-      request(action, *out);
+      parse_request(action, *out);
       break;
     case Form::requests:
-      requests(action, *out);
+      parse_requests(action, *out);
       break;
     case Form::collective:
-      return collective(action, out);
+      return parse_collective(action, out);
     case Form::comm_split:
     case Form::comm_dup:
     case Form::comm_free:
-      communicator(action, *out);
+      parse_communicator(action, *out);
       break;
     case Form::comm_group:
-      communicator_of_group(action, *out);
+      parse_communicator_of_group(action, *out);
       break;
     case Form::file:
-      return file(action, out);
+      return parse_file(action, out);
     case Form::window:
-      return window(action, out);
+      return parse_window(action, out);
     case Form::custom:
-      custom(action, *out);
+      parse_custom(action, *out);
       break;
   }
   return 1;
 }
 
 // Keeps the words only for a reader that looks up speedups by location.
-void LineParser::location(Op& op) {
-  const Words& words = calls_->scratch().words;
+void LineParser::parse_location(Op& op) {
+  const Words& words = scratch().words;
   if (!grammar_->keeps_locations || words.size() < 3) return;
-  Call& call = calls_->scratch().call;
+  Call& call = scratch().call;
   call = Call{};
   call.operation = Operation::custom;
   call.words.assign(words.begin() + 1, words.begin() + 3);
@@ -185,8 +185,8 @@ void LineParser::location(Op& op) {
   op.flags |= kHasLocation;
 }
 
-std::size_t LineParser::compute(const Action& action, Op* out) {
-  const Words& words = calls_->scratch().words;
+std::size_t LineParser::parse_compute(const Action& action, Op* out) {
+  const Words& words = scratch().words;
   need(action, 1, 3);
   out[0].amount = volume(words[1], "flops");
   if (words.size() == 2) return 1;
@@ -216,21 +216,21 @@ std::size_t LineParser::compute(const Action& action, Op* out) {
   return 2;
 }
 
-void LineParser::send(const Action& action, Op& op) {
+void LineParser::parse_send(const Action& action, Op& op) {
   const bool tagged = grammar_->dialect != Dialect::legacy;
   const std::size_t at = tagged ? 3 : 2;  // index of the count
   need(action, at, at + 1);
-  const Words& words = calls_->scratch().words;
+  const Words& words = scratch().words;
   op.peer = destination(words[1]);
   op.tag = tagged ? tag(words[2], false) : 0;
   op.bytes = bytes(count(words[at], "count"), at + 1);
 }
 
-void LineParser::receive(const Action& action, Op& op) {
+void LineParser::parse_receive(const Action& action, Op& op) {
   const bool tagged = grammar_->dialect != Dialect::legacy;
   const std::size_t at = tagged ? 3 : 2;
   need(action, tagged ? 3 : 1, at + 1);
-  const Words& words = calls_->scratch().words;
+  const Words& words = scratch().words;
   op.peer = source(words[1], op.flags);
   op.tag = tagged ? tag(words[2], true) : 0;
   const std::int64_t elements = words.size() > at ? whole(words[at], "count") : -1;
@@ -238,40 +238,40 @@ void LineParser::receive(const Action& action, Op& op) {
   op.bytes = elements < 0 ? -1 : buffer;
 }
 
-void LineParser::probe(const Action& action, Op& op) {
+void LineParser::parse_probe(const Action& action, Op& op) {
   const bool tagged = grammar_->dialect != Dialect::legacy;
   need(action, tagged ? 2 : 1, tagged ? 2 : 1);
-  const Words& words = calls_->scratch().words;
+  const Words& words = scratch().words;
   op.peer = source(words[1], op.flags);
   op.tag = tagged ? tag(words[2], true) : 0;
   op.bytes = -1;
 }
 
-std::size_t LineParser::sendrecv(const Action& action, Op* out) {
+std::size_t LineParser::parse_sendrecv(const Action& action, Op* out) {
   need(action, 4, 6);
-  const Words& words = calls_->scratch().words;
+  const Words& words = scratch().words;
   out[0].peer = destination(words[2]);
   out[0].bytes = bytes(count(words[1], "send count"), 5);
   out[1] = Op{};
   out[1].kind = Kind::recv_half;
-  out[1].comm = at_hand().comm;
+  out[1].comm = scratch().comm;
   out[1].peer = source(words[4], out[1].flags);
   out[1].bytes = bytes(count(words[3], "receive count"), 6);
   return 2;
 }
 
-std::size_t LineParser::collective(const Action& action, Op* out) {
-  const CollectiveLayout layout(action.operation, at_hand().comm == 0 ? grammar_->ranks : 0);
-  const Words& words = calls_->scratch().words;
+std::size_t LineParser::parse_collective(const Action& action, Op* out) {
+  const CollectiveLayout layout(action.operation, scratch().comm == 0 ? grammar_->ranks : 0);
+  const Words& words = scratch().words;
   const auto arguments = static_cast<std::int64_t>(words.size()) - 1;
   if (!layout.accepts(arguments)) wrong_arguments(action);
   // The flops of a reducescatter stay in the call: their position depends on the number of ranks of
   // a communicator, which is unknown here.
   const bool splits = layout.has_flops() && action.operation != Operation::reducescatter;
-  Call& call = calls_->scratch().call;
+  Call& call = scratch().call;
   call.operation = action.operation;
   call.double_default = double_default_;
-  call.comm = at_hand().comm;
+  call.comm = scratch().comm;
   call.arguments.clear();
   call.words.clear();
   double flops = 0;
@@ -305,7 +305,7 @@ double LineParser::collective_argument(ArgumentRole role, std::string_view word)
       return volume(word, "flops");
     case ArgumentRole::root: {
       const std::int64_t root = whole(word, "root");
-      return at_hand().comm == 0 ? existing_rank(root, "root") : static_cast<double>(root);
+      return scratch().comm == 0 ? existing_rank(root, "root") : static_cast<double>(root);
     }
     case ArgumentRole::type: {
       const std::int64_t type = whole(word, "type");
@@ -324,8 +324,8 @@ double LineParser::collective_argument(ArgumentRole role, std::string_view word)
   return static_cast<double>(elements);
 }
 
-void LineParser::communicator(const Action& action, Op& op) {
-  Words& words = calls_->scratch().words;
+void LineParser::parse_communicator(const Action& action, Op& op) {
+  Words& words = scratch().words;
   // SimGrid's comm_split and comm_dup have no arguments and no effect.
   if (words.size() == 1 && action.form != Form::comm_free) {
     op.kind = Kind::nop;
@@ -335,7 +335,7 @@ void LineParser::communicator(const Action& action, Op& op) {
                                 : action.form == Form::comm_dup ? 2
                                                                 : 1;
   need(action, arguments, arguments);
-  Call& call = calls_->scratch().call;
+  Call& call = scratch().call;
   call.operation = action.operation;
   call.double_default = false;
   call.arguments.clear();
@@ -352,10 +352,10 @@ void LineParser::communicator(const Action& action, Op& op) {
   op.call = calls_->intern(call);
 }
 
-void LineParser::communicator_of_group(const Action& action, Op& op) {
-  const Words& words = calls_->scratch().words;
+void LineParser::parse_communicator_of_group(const Action& action, Op& op) {
+  const Words& words = scratch().words;
   need(action, 2, static_cast<std::size_t>(grammar_->ranks) + 1);
-  Call& call = calls_->scratch().call;
+  Call& call = scratch().call;
   call.operation = action.operation;
   call.double_default = false;
   call.comm = 0;
@@ -377,9 +377,9 @@ void LineParser::communicator_of_group(const Action& action, Op& op) {
   op.call = calls_->intern(call);
 }
 
-void LineParser::custom(const Action& action, Op& op) {
-  const Words& words = calls_->scratch().words;
-  Call& call = calls_->scratch().call;
+void LineParser::parse_custom(const Action& action, Op& op) {
+  const Words& words = scratch().words;
+  Call& call = scratch().call;
   call.operation = Operation::custom;
   call.double_default = false;
   call.comm = 0;
@@ -400,22 +400,22 @@ std::string listed(std::size_t number, std::string_view noun) {
 }  // namespace
 
 void LineParser::fail(std::string message) const {
-  fail_line(*file_, at_hand().number, at_hand().line, std::move(message));
+  fail_line(*file_, scratch().number, scratch().line, std::move(message));
 }
 
 std::string LineParser::cut_hint() const {
-  return at_hand().cut
+  return scratch().cut
              ? "; the file ends within this line and looks truncated: copy or trace it again"
              : "";
 }
 
 void LineParser::need(const Action& action, std::size_t least, std::size_t most) {
-  const std::size_t arguments = calls_->scratch().words.size() - 1;
+  const std::size_t arguments = scratch().words.size() - 1;
   if (arguments < least || arguments > most) wrong_arguments(action);
 }
 
 void LineParser::wrong_arguments(const Action& action) {
-  const std::size_t arguments = calls_->scratch().words.size() - 1;
+  const std::size_t arguments = scratch().words.size() - 1;
   const bool legacy = grammar_->dialect == Dialect::legacy && !action.legacy_usage.empty();
   std::string message = std::string(action.name) + " needs " +
                         std::string(legacy ? action.legacy_usage : action.usage) + ", got " +
@@ -423,7 +423,7 @@ void LineParser::wrong_arguments(const Action& action) {
   if (action.form == Form::collective && action.usage.find("P-1") != std::string_view::npos) {
     message += " (P is " + std::to_string(grammar_->ranks) + ")";
   }
-  if (at_hand().cut) {
+  if (scratch().cut) {
     message += cut_hint();
   } else if (!action.legacy_usage.empty()) {
     message += legacy ? "; if the trace has tags, read it in the modern dialect"
@@ -434,13 +434,13 @@ void LineParser::wrong_arguments(const Action& action) {
 
 void LineParser::unknown_action(std::string_view word) {
   // `tisim record` writes this action; a user may have registered it to ignore such calls.
-  const std::vector<std::string_view>& words = calls_->scratch().words;
+  const std::vector<std::string_view>& words = scratch().words;
   if (word == "unsupported" && words.size() == 3) {
     fail("the program called " + std::string(words[1]) + ' ' + std::string(words[2]) +
          " times, which a trace cannot express; --ignore-unsupported skips these calls");
   }
   std::string message = "unknown action " + quoted(word);
-  if (at_hand().cut) fail(message + cut_hint());
+  if (scratch().cut) fail(message + cut_hint());
   const std::string near = grammar_->vocabulary->nearest(word);
   if (!near.empty()) message += ", but " + near;
   fail(message + "; a custom action must be registered");
@@ -555,7 +555,7 @@ void LineParser::check_type(std::int64_t type) {
 
 // Bytes of `elements` of the type in the word at `type_index`, or of the default type without one.
 std::int64_t LineParser::bytes(std::int64_t elements, std::size_t type_index) {
-  const Words& words = calls_->scratch().words;
+  const Words& words = scratch().words;
   std::int64_t width = double_default_ ? kDoubleWidth : kByteWidth;
   if (type_index < words.size()) {
     const std::int64_t type = whole(words[type_index], "type");
@@ -578,14 +578,14 @@ constexpr std::string_view kSize = "size=";
 
 }  // namespace
 
-std::size_t LineParser::file(const Action& action, Op* out) {
+std::size_t LineParser::parse_file(const Action& action, Op* out) {
   out->tag = static_cast<std::int32_t>(action.operation);
-  const std::size_t made = own_part(action, out);
-  return file_traits_of(action.operation).synchronises ? synchronised(out, made) : made;
+  const std::size_t made = parse_rank_part(action, out);
+  return file_traits_of(action.operation).synchronises ? prepend_barrier(out, made) : made;
 }
 
 // The ranks synchronise, then each does its own part.
-std::size_t LineParser::synchronised(Op* out, std::size_t made) {
+std::size_t LineParser::prepend_barrier(Op* out, std::size_t made) {
   std::copy_backward(out, out + made, out + 2 + made);
   out[1] = collective_of_line(Operation::barrier, {});
   return 2 + made;
@@ -593,29 +593,29 @@ std::size_t LineParser::synchronised(Op* out, std::size_t made) {
 
 // A collective on the line's communicator that all its ranks enter as part of the call.
 Op LineParser::collective_of_line(Operation operation, std::vector<double> arguments) {
-  Call& call = calls_->scratch().call;
+  Call& call = scratch().call;
   call = Call{};
   call.operation = operation;
-  call.comm = at_hand().comm;
+  call.comm = scratch().comm;
   call.arguments = std::move(arguments);
   Op op;
   op.kind = Kind::collective;
-  op.comm = at_hand().comm;
+  op.comm = scratch().comm;
   op.call = calls_->intern(call);
   return op;
 }
 
 // This rank's own operation in the call.
-std::size_t LineParser::own_part(const Action& action, Op* out) {
-  const Words& words = calls_->scratch().words;
+std::size_t LineParser::parse_rank_part(const Action& action, Op* out) {
+  const Words& words = scratch().words;
   if (ends_split(action.operation)) {
     need(action, 1, 1);
     out->peer = handle(words[1]);
     return 1;
   }
-  switch (own_part_of(action.operation)) {
+  switch (posix_equivalent(action.operation)) {
     case Operation::open:
-      opened_file(action, *out);
+      parse_open(action, *out);
       return 1;
     case Operation::close:
     case Operation::fsync:
@@ -635,20 +635,20 @@ std::size_t LineParser::own_part(const Action& action, Op* out) {
       need(action, 3, 3);
       out->peer = handle(words[1]);
       out->bytes = count(words[2], "bytes");
-      return offset(out, count(words[3], "offset"));
+      return append_offset(out, count(words[3], "offset"));
     case Operation::lseek:
-      return sought(action, out);
+      return parse_seek(action, out);
     case Operation::file_set_view:
-      viewed(action, *out);
+      parse_view(action, *out);
       return 1;
     default:
-      named_file(action, *out);
+      parse_file_name(action, *out);
       return 1;
   }
 }
 
-void LineParser::opened_file(const Action& action, Op& op) {
-  const Words& words = calls_->scratch().words;
+void LineParser::parse_open(const Action& action, Op& op) {
+  const Words& words = scratch().words;
   need(action, 2, 4);
   op.peer = handle(words[1]);
   std::int64_t size = kUnknownSize;
@@ -669,46 +669,46 @@ void LineParser::opened_file(const Action& action, Op& op) {
          ": read, write, create, truncate, append, exclusive, with one of r, w and a");
   }
   const std::string name(words[2]);
-  named_file(action, op);
-  Call& call = calls_->scratch().call;
+  parse_file_name(action, op);
+  Call& call = scratch().call;
   call.words = {name, std::string(letters)};
   call.arguments.assign({static_cast<double>(size)});
   op.call = calls_->intern(call);
 }
 
-void LineParser::viewed(const Action& action, Op& op) {
-  const Words& words = calls_->scratch().words;
+void LineParser::parse_view(const Action& action, Op& op) {
+  const Words& words = scratch().words;
   if (words.size() < 2) need(action, 1, 1);
   op.peer = handle(words[1]);
-  Call& call = calls_->scratch().call;
+  Call& call = scratch().call;
   call = Call{};
   call.operation = Operation::file_set_view;
   for (std::size_t i = 2; i < words.size(); ++i) {
     call.arguments.push_back(static_cast<double>(count(words[i], "number of a view")));
   }
-  const std::string fault = words.size() > 2 ? FileView::fault(call.arguments) : std::string{};
-  if (!fault.empty()) fail(fault);
+  const std::string error = words.size() > 2 ? FileView::error_of(call.arguments) : std::string{};
+  if (!error.empty()) fail(error);
   op.call = calls_->intern(call);
 }
 
-void LineParser::named_file(const Action& action, Op& op) {
-  const Words& words = calls_->scratch().words;
-  const bool is_open = own_part_of(action.operation) == Operation::open;
+void LineParser::parse_file_name(const Action& action, Op& op) {
+  const Words& words = scratch().words;
+  const bool is_open = posix_equivalent(action.operation) == Operation::open;
   if (!is_open) need(action, 1, 1);
   const std::string_view name = words[is_open ? 2 : 1];
   if (!is_file_name(name)) {
     fail("in the name " + quoted(name) +
          " a % must be followed by d or 0Nd, for the number of the rank, or by another %");
   }
-  Call& call = calls_->scratch().call;
+  Call& call = scratch().call;
   call = Call{};
   call.operation = action.operation;
   call.words.assign({std::string(name)});
   if (!is_open) op.call = calls_->intern(call);
 }
 
-std::size_t LineParser::sought(const Action& action, Op* out) {
-  const Words& words = calls_->scratch().words;
+std::size_t LineParser::parse_seek(const Action& action, Op* out) {
+  const Words& words = scratch().words;
   need(action, 2, 3);
   SeekFrom from = SeekFrom::beginning;
   if (words.size() > 3) {
@@ -723,20 +723,20 @@ std::size_t LineParser::sought(const Action& action, Op* out) {
   const std::int64_t distance =
       from == SeekFrom::beginning ? count(words[2], "offset") : whole(words[2], "offset");
   out->peer = handle(words[1]);
-  Call& call = calls_->scratch().call;
+  Call& call = scratch().call;
   call = Call{};
   call.operation = Operation::lseek;
   call.arguments.assign({static_cast<double>(from)});
   out->call = calls_->intern(call);
-  return offset(out, distance);
+  return append_offset(out, distance);
 }
 
 // Appends the offset as the line's second operation.
-std::size_t LineParser::offset(Op* out, std::int64_t offset) {
+std::size_t LineParser::append_offset(Op* out, std::int64_t offset) {
   out[1] = Op{};
   out[1].kind = Kind::file_offset;
   out[1].bytes = offset;
-  if (own_part_of(file_call_of(out[0])) != Operation::lseek &&
+  if (posix_equivalent(file_call_of(out[0])) != Operation::lseek &&
       out[0].bytes > std::numeric_limits<std::int64_t>::max() - offset) {
     fail("the offset and the bytes together do not fit into 64 bits");
   }
@@ -754,8 +754,8 @@ std::int32_t LineParser::handle(std::string_view word) {
 // Lines about windows.
 
 // The internal collectives of a collective call follow SimGrid (smpi_win.cpp).
-std::size_t LineParser::window(const Action& action, Op* out) {
-  const Words& words = calls_->scratch().words;
+std::size_t LineParser::parse_window(const Action& action, Op* out) {
+  const Words& words = scratch().words;
   const WindowForm form = window_traits_of(action.operation).form;
   if (words.size() < 2) wrong_arguments(action);
   const std::int64_t number = whole(words[1], "window");
@@ -780,7 +780,7 @@ std::size_t LineParser::window(const Action& action, Op* out) {
       }
       break;
     case WindowForm::group: {
-      Call& call = calls_->scratch().call;
+      Call& call = scratch().call;
       call = Call{};
       call.operation = action.operation;
       for (std::size_t i = 2; i < words.size(); ++i) {
@@ -805,10 +805,10 @@ std::size_t LineParser::window(const Action& action, Op* out) {
       out->bytes = bytes(count(words[3], "count"), 4);
       break;
   }
-  return window_collectives(action.operation, out);
+  return add_window_collectives(action.operation, out);
 }
 
-std::size_t LineParser::window_collectives(Operation call, Op* out) {
+std::size_t LineParser::add_window_collectives(Operation call, Op* out) {
   constexpr double kAddress = 8;  // size of a window's address, which the ranks exchange
   constexpr double kByteType = 6;
   Op own = *out;  // a rank's own operation between two barriers
@@ -840,7 +840,7 @@ std::size_t LineParser::window_collectives(Operation call, Op* out) {
 // Removes a trailing `layer=` from the line. Returns false if it names the layer that is not read.
 bool LineParser::take_layer(const Action& action) {
   constexpr std::string_view kLayer = "layer=";
-  Words& words = at_hand().words;
+  Words& words = scratch().words;
   if (!words.back().starts_with(kLayer)) return true;
   if (action.form != Form::file && action.form != Form::request && action.form != Form::requests) {
     return true;
@@ -856,36 +856,37 @@ bool LineParser::take_layer(const Action& action) {
 // Removes the trailing arguments `comm=`, `request=`, `requests=` and `completed=` from the line,
 // each at most once.
 void LineParser::take_named_arguments() {
-  CallTable::Scratch& hand = at_hand();
-  for (bool has_comm = false; hand.words.size() > 1;) {
-    const std::string_view last = hand.words.back();
+  CallTable::Scratch& line_state = scratch();
+  for (bool has_comm = false; line_state.words.size() > 1;) {
+    const std::string_view last = line_state.words.back();
     const std::size_t equals = last.find('=');
     if (equals == std::string_view::npos) return;
     const std::string_view name = last.substr(0, equals);
     const std::string_view value = last.substr(equals + 1);
     if (name == "comm" && !has_comm) {
-      hand.comm = static_cast<std::uint16_t>(communicator_id(value, true));
+      line_state.comm = static_cast<std::uint16_t>(communicator_id(value, true));
       has_comm = true;
-    } else if (name == "request" && hand.request < 0) {
-      hand.request = request_number(value);
-    } else if (name == "requests" && hand.requests.data() == nullptr) {
-      hand.requests = value;
-    } else if (name == "completed" && hand.completed.data() == nullptr) {
-      hand.completed = value;
+    } else if (name == "request" && line_state.request < 0) {
+      line_state.request = request_number(value);
+    } else if (name == "requests" && line_state.requests.data() == nullptr) {
+      line_state.requests = value;
+    } else if (name == "completed" && line_state.completed.data() == nullptr) {
+      line_state.completed = value;
     } else {
       return;
     }
-    hand.words.pop_back();
+    line_state.words.pop_back();
   }
 }
 
 // Handles `request=`: assigns the number to the line's request, or refers to that request.
 std::size_t LineParser::number_request(const Action& action, Op* out, std::size_t made) {
   const KindTraits& traits = traits_of(out->kind);
-  if (names_one_request(out->kind) || traits.role == Role::start) return made;  // see request()
+  // See parse_request().
+  if (names_one_request(out->kind) || traits.role == Role::start) return made;
   if (traits.role == Role::collective && traits.makes_request) {
     out->flags |= kNumbered;
-    out->tag = at_hand().request;
+    out->tag = scratch().request;
     return made;
   }
   const bool is_persistent = traits.role == Role::make_persistent;
@@ -899,23 +900,23 @@ std::size_t LineParser::number_request(const Action& action, Op* out, std::size_
   }
   out[made] = Op{};
   out[made].kind = is_persistent ? Kind::number_persistent : Kind::number_request;
-  out[made].bytes = at_hand().request;
+  out[made].bytes = scratch().request;
   return made + 1;
 }
 
-void LineParser::request(const Action& action, Op& op) {
-  const Words& words = calls_->scratch().words;
+void LineParser::parse_request(const Action& action, Op& op) {
+  const Words& words = scratch().words;
   if (action.form == Form::start && words.size() >= 5) {
-    started(op);
+    parse_start(op);
     return;
   }
-  if (at_hand().request >= 0) {
+  if (scratch().request >= 0) {
     // A key may precede it for other readers; it is ignored.
     if (words.size() > 1) need(action, 3, 3);
     for (std::size_t i = 1; i < words.size(); ++i) whole(words[i], "argument");
     op.flags |= kNumbered;
     op.peer = kAnySource;
-    op.bytes = at_hand().request;
+    op.bytes = scratch().request;
     return;
   }
   const bool completes = role_of(action.kind) == Role::complete_one;
@@ -947,12 +948,12 @@ void LineParser::request(const Action& action, Op& op) {
 
 // `Start dst tag bytes type`, which SimGrid's tracer writes for a send and, with this rank as
 // `dst`, for a receive. The type is that of the buffer; the size is already in bytes.
-void LineParser::started(Op& op) {
-  const Words& words = calls_->scratch().words;
+void LineParser::parse_start(Op& op) {
+  const Words& words = scratch().words;
   const std::int64_t to = whole(words[1], "destination");
   op.tag = tag(words[2], true);
   op.bytes = count(words[3], "size");
-  if (to == rank_ && at_hand().comm == 0) {
+  if (to == rank_ && scratch().comm == 0) {
     op.kind = Kind::irecv;
     op.peer = kAnySource;
     op.flags |= kSourceLost;
@@ -962,29 +963,29 @@ void LineParser::started(Op& op) {
   }
 }
 
-void LineParser::requests(const Action& action, Op& op) {
+void LineParser::parse_requests(const Action& action, Op& op) {
   need(action, 0, 1);
-  const Words& words = calls_->scratch().words;
+  const Words& words = scratch().words;
   op.bytes = words.size() > 1 ? count(words[1], "number of requests") : 0;
-  if (at_hand().requests.data() != nullptr) list_requests(op);
-  if (at_hand().completed.data() != nullptr) complete_requests(op);
+  if (scratch().requests.data() != nullptr) list_requests(op);
+  if (scratch().completed.data() != nullptr) complete_requests(op);
 }
 
 void LineParser::list_requests(Op& op) {
-  Call& call = calls_->scratch().call;
+  Call& call = scratch().call;
   call = Call{};
   call.operation = Operation::requests;
-  read_numbers(at_hand().requests, "requests=", call.arguments);
+  read_numbers(scratch().requests, "requests=", call.arguments);
   op.flags |= kNumbered;
-  if (at_hand().completed.data() == nullptr) op.call = calls_->intern(call);
+  if (scratch().completed.data() == nullptr) op.call = calls_->intern(call);
 }
 
 // The requests that the call completed when it was recorded. `call.arguments` contains the list.
 void LineParser::complete_requests(Op& op) {
-  Call& call = calls_->scratch().call;
+  Call& call = scratch().call;
   if ((op.flags & kNumbered) == 0) fail("completed= needs requests= to list its requests");
   std::swap(call.listed, call.arguments);
-  read_numbers(at_hand().completed, "completed=", call.arguments);
+  read_numbers(scratch().completed, "completed=", call.arguments);
   if (call.arguments.empty())
     fail("completed= is empty; such a call completes at least one request");
   if (op.kind == Kind::waitany && call.arguments.size() > 1) {

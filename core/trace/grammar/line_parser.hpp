@@ -67,30 +67,30 @@ class LineParser {
   void complete_requests(Op& op);
   void read_numbers(std::string_view rest, const std::string& name, std::vector<double>& numbers);
 
-  void location(Op& op);
-  std::size_t compute(const Action& action, Op* out);
-  void send(const Action& action, Op& op);
-  void receive(const Action& action, Op& op);
-  void probe(const Action& action, Op& op);
-  std::size_t sendrecv(const Action& action, Op* out);
-  void request(const Action& action, Op& op);
-  void started(Op& op);
-  void requests(const Action& action, Op& op);
-  std::size_t collective(const Action& action, Op* out);
-  void communicator(const Action& action, Op& op);
-  void communicator_of_group(const Action& action, Op& op);
-  void custom(const Action& action, Op& op);
-  std::size_t file(const Action& action, Op* out);
-  std::size_t own_part(const Action& action, Op* out);
-  std::size_t synchronised(Op* out, std::size_t made);
+  void parse_location(Op& op);
+  std::size_t parse_compute(const Action& action, Op* out);
+  void parse_send(const Action& action, Op& op);
+  void parse_receive(const Action& action, Op& op);
+  void parse_probe(const Action& action, Op& op);
+  std::size_t parse_sendrecv(const Action& action, Op* out);
+  void parse_request(const Action& action, Op& op);
+  void parse_start(Op& op);
+  void parse_requests(const Action& action, Op& op);
+  std::size_t parse_collective(const Action& action, Op* out);
+  void parse_communicator(const Action& action, Op& op);
+  void parse_communicator_of_group(const Action& action, Op& op);
+  void parse_custom(const Action& action, Op& op);
+  std::size_t parse_file(const Action& action, Op* out);
+  std::size_t parse_rank_part(const Action& action, Op* out);
+  std::size_t prepend_barrier(Op* out, std::size_t made);
   Op collective_of_line(Operation operation, std::vector<double> arguments);
-  std::size_t window(const Action& action, Op* out);
-  std::size_t window_collectives(Operation call, Op* out);
-  void opened_file(const Action& action, Op& op);
-  void viewed(const Action& action, Op& op);
-  void named_file(const Action& action, Op& op);
-  std::size_t sought(const Action& action, Op* out);
-  std::size_t offset(Op* out, std::int64_t offset);
+  std::size_t parse_window(const Action& action, Op* out);
+  std::size_t add_window_collectives(Operation call, Op* out);
+  void parse_open(const Action& action, Op& op);
+  void parse_view(const Action& action, Op& op);
+  void parse_file_name(const Action& action, Op& op);
+  std::size_t parse_seek(const Action& action, Op* out);
+  std::size_t append_offset(Op* out, std::int64_t offset);
   std::int32_t handle(std::string_view word);
 
   double collective_argument(ArgumentRole role, std::string_view word);
@@ -112,7 +112,7 @@ class LineParser {
   [[noreturn]] void unknown_action(std::string_view word);
   std::string cut_hint() const;
   [[noreturn]] void fail(std::string message) const;
-  CallTable::Scratch& at_hand() const { return calls_->scratch(); }
+  CallTable::Scratch& scratch() const { return calls_->scratch(); }
 
   const TraceGrammar* grammar_;
   const std::string* file_;

@@ -28,9 +28,9 @@ CompletionGroup::Effect CompletionGroup::take(const Op& op, const CallTable& cal
     if (is_choice || is_listed_waitall(op)) {
       const Call& call = calls[static_cast<std::uint32_t>(op.call)];
       const std::vector<double>& listed = is_choice ? call.listed : call.arguments;
-      if (std::is_permutation(listed.begin(), listed.end(), left_.begin(), left_.end())) {
+      if (std::is_permutation(listed.begin(), listed.end(), remaining_.begin(), remaining_.end())) {
         remove(call.arguments);
-        effect.closes = left_.empty();
+        effect.closes = remaining_.empty();
         calls_ = effect.closes ? 0 : calls_ + 1;
         return effect;
       }
@@ -41,14 +41,14 @@ CompletionGroup::Effect CompletionGroup::take(const Op& op, const CallTable& cal
   const Call& call = calls[static_cast<std::uint32_t>(op.call)];
   if (call.listed.size() == call.arguments.size()) return effect;
   listed_ = call.listed;
-  left_ = call.listed;
+  remaining_ = call.listed;
   remove(call.arguments);
   calls_ = 1;
   return effect;
 }
 
 void CompletionGroup::remove(const std::vector<double>& completed) {
-  std::erase_if(left_, [&](double number) {
+  std::erase_if(remaining_, [&](double number) {
     return std::find(completed.begin(), completed.end(), number) != completed.end();
   });
 }

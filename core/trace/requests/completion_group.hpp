@@ -24,13 +24,13 @@ class CompletionGroup {
   bool is_open() const { return calls_ > 0; }
   // The requests of the last group.
   const std::vector<double>& listed() const { return listed_; }
-  std::size_t left() const { return left_.size(); }
+  std::size_t remaining() const { return remaining_.size(); }
 
  private:
   void remove(const std::vector<double>& completed);
 
   std::vector<double> listed_;
-  std::vector<double> left_;
+  std::vector<double> remaining_;
   std::size_t calls_ = 0;
 };
 

@@ -196,7 +196,7 @@ class RankScript {
     if (file_traits_of(call).synchronises && (op.flags & kContinuation) == 0) return;
     file_call_ = op;
     numbers_.clear();
-    switch (own_part_of(call)) {
+    switch (posix_equivalent(call)) {
       case Operation::open:
         numbers_.push_back(static_cast<std::int64_t>(walk.call().arguments.front()));
         numbers_.push_back(static_cast<std::int64_t>(walk.call().words[1].size()));
@@ -247,7 +247,7 @@ class RankScript {
 
   void put_file_call(std::uint32_t line) {
     const Operation call = file_call_of(file_call_);
-    const Operation does = own_part_of(call);
+    const Operation does = posix_equivalent(call);
     const bool has_call = does == Operation::open || does == Operation::lseek ||
                           does == Operation::file_set_view || does == Operation::stat ||
                           does == Operation::unlink || does == Operation::mkdir;

@@ -19,7 +19,7 @@ constexpr CollectiveGrammar read_usage(std::string_view usage) {
   while (!usage.empty()) {
     const std::size_t length = std::min(usage.find_first_of(" ]"), usage.size());
     const std::string_view word = usage.substr(0, length);
-    const CountPlace here{grammar.numbers, grammar.vectors};
+    const CountPosition here{grammar.numbers, grammar.vectors};
     if (word == "D" || word == "to0..toD-1" || word == "S" || word == "from0..fromS-1") {
       grammar.neighbours = true;
     } else if (word == "count" || word == "scount") {
@@ -198,7 +198,7 @@ std::string written(double value) {
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
-std::string fault_of(ArgumentRole role, double value, std::int64_t size) {
+std::string error_of(ArgumentRole role, double value, std::int64_t size) {
   switch (role) {
     case ArgumentRole::count:
       return value < 0 ? "a count cannot be negative, got " + written(value)
@@ -268,10 +268,10 @@ CollectiveCall::CollectiveCall(const Call& call, std::int64_t size) : operation(
   }
   const bool displaced =
       layout.has_displacements_of_each(static_cast<std::int64_t>(arguments.size()));
-  const auto number = [&](const CountPlace& place) {
+  const auto number = [&](const CountPosition& place) {
     return place.exists() ? static_cast<std::int64_t>(arguments[place.index(size, displaced)]) : 0;
   };
-  const auto vector = [&](const CountPlace& place) {
+  const auto vector = [&](const CountPosition& place) {
     return place.exists()
                ? arguments.subspan(place.index(size, displaced), static_cast<std::size_t>(size))
                : std::span<const double>{};
@@ -318,13 +318,13 @@ std::string explain_misfit(const Call& call, Kind kind, std::int64_t size) {
            std::to_string(arguments) + (arguments == 1 ? " argument" : " arguments") + " (P is " +
            std::to_string(size) + ", the ranks of the communicator)";
   }
-  std::string fault;
+  std::string error;
   take_arguments(call, layout, [&](ArgumentRole role, double value) {
     if (is_good(role, value, size)) return true;
-    fault = fault_of(role, value, size);
+    error = error_of(role, value, size);
     return false;
   });
-  return name + ": " + fault;
+  return name + ": " + error;
 }
 
 }  // namespace tisim

@@ -16,7 +16,7 @@ enum class ArgumentRole : std::uint8_t { count, flops, root, type, displacement,
 
 // Position of a count among the arguments: after `numbers` single numbers and `vectors` vectors
 // with a number for each rank.
-struct CountPlace {
+struct CountPosition {
   std::int8_t numbers = -1;  // -1: no such count
   std::int8_t vectors = 0;
 
@@ -39,10 +39,10 @@ struct CollectiveGrammar {
   bool displacements = false;
   bool displacements_of_each = false;
   bool neighbours = false;  // vectors are as long as the lists of neighbours
-  CountPlace send_count = {};
-  CountPlace receive_count = {};
-  CountPlace send_counts = {};
-  CountPlace receive_counts = {};
+  CountPosition send_count = {};
+  CountPosition receive_count = {};
+  CountPosition send_counts = {};
+  CountPosition receive_counts = {};
 };
 
 const CollectiveGrammar& grammar_of(Operation collective);

@@ -14,8 +14,8 @@ bool makes_window(Operation call) {
 
 }  // namespace
 
-std::string Epochs::fault(const Op& op, std::span<const std::int32_t> group,
-                          std::int32_t ranks) const {
+std::string Epochs::error_of(const Op& op, std::span<const std::int32_t> group,
+                             std::int32_t ranks) const {
   const Operation call = window_call_of(op);
   const std::string what =
       std::string(window_traits_of(call).name) + " of window " + std::to_string(window_of(op));

@@ -28,7 +28,7 @@ struct Epochs {
   std::uint32_t since = 0;            // line that began the most recent epoch
 
   // The error of a call, for a message; empty if valid. `size`: of the communicator.
-  std::string fault(const Op& op, std::span<const std::int32_t> group, std::int32_t size) const;
+  std::string error_of(const Op& op, std::span<const std::int32_t> group, std::int32_t size) const;
   // Applies a valid call. `group`: of a win_post or win_start.
   void take(const Op& op, std::vector<std::int32_t> group);
 

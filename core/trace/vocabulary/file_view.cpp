@@ -16,7 +16,7 @@ std::string view_text(double number) { return std::to_string(static_cast<std::in
 
 }  // namespace
 
-std::string FileView::fault(std::span<const double> numbers) {
+std::string FileView::error_of(std::span<const double> numbers) {
   if (numbers.size() < kLeastNumbers || numbers.size() > kMostNumbers || numbers.size() % 2 == 0) {
     return "a view needs a displacement, the bytes of a block, a count and a distance for each of "
            "at "
@@ -60,7 +60,7 @@ FileView::FileView(std::span<const double> numbers)
   std::reverse(levels_.begin(), levels_.end());
 }
 
-std::int64_t FileView::place(std::int64_t position) const {
+std::int64_t FileView::file_offset(std::int64_t position) const {
   std::int64_t offset = displacement_;
   for (const Level& level : levels_) {
     std::int64_t distance = 0;
@@ -76,18 +76,18 @@ std::int64_t FileView::place(std::int64_t position) const {
 std::int64_t FileView::end(std::int64_t position, std::int64_t bytes) const {
   std::int64_t last = 0;
   if (__builtin_add_overflow(position, bytes, &last)) return kBeyond;
-  if (bytes == 0) return place(position);
-  const std::int64_t offset = place(last - 1);
+  if (bytes == 0) return file_offset(position);
+  const std::int64_t offset = file_offset(last - 1);
   const bool fits = offset != kBeyond && offset < std::numeric_limits<std::int64_t>::max();
   return fits ? offset + 1 : kBeyond;
 }
 
 FileView::Piece FileView::first_piece(std::int64_t position, std::int64_t bytes) const {
   const Level& inner = levels_.back();
-  Piece piece{place(position), 0};
+  Piece piece{file_offset(position), 0};
   // A view with a single level without gaps shows everything that follows.
   if (levels_.size() == 1 && inner.bytes == inner.distance) return {piece.offset, bytes};
-  while (piece.bytes < bytes && place(position + piece.bytes) == piece.offset + piece.bytes) {
+  while (piece.bytes < bytes && file_offset(position + piece.bytes) == piece.offset + piece.bytes) {
     const std::int64_t left = inner.bytes - (position + piece.bytes) % inner.bytes;
     piece.bytes += std::min(left, bytes - piece.bytes);
   }

@@ -24,11 +24,11 @@ class FileView {
   // level from the inside out, and the distance at which the whole is repeated for ever.
   explicit FileView(std::span<const double> numbers);
   // The error of such numbers, for a message; empty if valid.
-  static std::string fault(std::span<const double> numbers);
+  static std::string error_of(std::span<const double> numbers);
 
   // File offset of a byte of the view; kBeyond if it exceeds 2^63 bytes.
   static constexpr std::int64_t kBeyond = -1;
-  std::int64_t place(std::int64_t position) const;
+  std::int64_t file_offset(std::int64_t position) const;
   // File offset after the last of `bytes` bytes; kBeyond if too large.
   std::int64_t end(std::int64_t position, std::int64_t bytes) const;
   // The first contiguous piece of these bytes.

@@ -25,10 +25,10 @@ void Handle::step(Operation call, std::uint32_t line) {
   begun_at = line;
 }
 
-std::string Handle::fault(Operation call, std::int32_t number) const {
+std::string Handle::error_of(Operation call, std::int32_t number) const {
   const std::string handle = "handle " + std::to_string(number);
   const auto opener = [this] { return "line " + std::to_string(opened); };
-  const Operation does = own_part_of(call);
+  const Operation does = posix_equivalent(call);
   if (does == Operation::open) {
     if (!is_open) return {};
     return "opens " + handle + ", which has been open since " + opener() + "; close it first";

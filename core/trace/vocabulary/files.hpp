@@ -29,7 +29,7 @@ struct Handle {
   void step(Operation call, std::uint32_t line);
 
   // The error of a call on it, for a message; empty if valid.
-  std::string fault(Operation call, std::int32_t number) const;
+  std::string error_of(Operation call, std::int32_t number) const;
 };
 
 // True if a call names its file by a handle.

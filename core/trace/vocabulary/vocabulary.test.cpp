@@ -343,12 +343,12 @@ TEST("file view: random views show the bytes that counting finds") {
       span += (count - 1) * distance;
     }
     numbers.push_back(span + draw(0, 3) * draw(0, 4));
-    CHECK(FileView::fault(numbers).empty());
+    CHECK(FileView::error_of(numbers).empty());
     const FileView view(numbers);
     const std::vector<std::int64_t> places = shown(numbers, 3);
     const auto size = static_cast<std::int64_t>(places.size());
     for (std::int64_t i = 0; i < size; ++i) {
-      CHECK(view.place(i) == places[static_cast<std::size_t>(i)]);
+      CHECK(view.file_offset(i) == places[static_cast<std::size_t>(i)]);
       CHECK(view.position_before(places[static_cast<std::size_t>(i)]) == i);
       CHECK(view.position_before(places[static_cast<std::size_t>(i)] + 1) == i + 1);
     }
@@ -369,7 +369,7 @@ TEST("file view: random views show the bytes that counting finds") {
 
 TEST("file view: numbers that do not fit") {
   const auto says = [](const std::vector<double>& numbers, std::string_view part) {
-    return FileView::fault(numbers).find(part) != std::string::npos;
+    return FileView::error_of(numbers).find(part) != std::string::npos;
   };
   CHECK(says({0, 4}, "a displacement"));
   CHECK(says({0, 4, 2, 8}, "a displacement"));
@@ -377,9 +377,9 @@ TEST("file view: numbers that do not fit") {
   CHECK(says({0, 4, 0, 8, 16}, "no blocks"));
   CHECK(says({0, 9, 8}, "blocks of 9 bytes that begin every 8 bytes overlap"));
   CHECK(says({0, 4, 3, 8, 19}, "overlap"));
-  CHECK(FileView::fault(std::vector<double>{0, 4, 3, 8, 20}).empty());
+  CHECK(FileView::error_of(std::vector<double>{0, 4, 3, 8, 20}).empty());
   const std::vector<double> wide{0, 1, 9e15};
-  CHECK(FileView(wide).place(std::int64_t{1} << 40) == FileView::kBeyond);
+  CHECK(FileView(wide).file_offset(std::int64_t{1} << 40) == FileView::kBeyond);
 }
 
 }  // namespace tisim

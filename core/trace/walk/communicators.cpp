@@ -13,59 +13,59 @@ namespace {
 constexpr std::size_t kOpsAtOnce = 4096;
 
 // A line of one rank that creates a communicator.
-struct Making {
-  std::size_t parent;  // 0: the world, else index of the rank's making plus 1; kNone: none
+struct CommunicatorCreation {
+  std::size_t parent;  // 0: the world, else index of the rank's creation plus 1; kNone: none
   bool is_split;
   std::int64_t color;
   std::int64_t key;
-  std::size_t next;  // next making with the same parent, or kNone
+  std::size_t next;  // next creation with the same parent, or kNone
 };
 
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
-// A comm_group: its ranks of the world, and its index among the makings of its rank.
-struct GroupMaking {
+// A comm_group: its ranks of the world, and its index among the creations of its rank.
+struct GroupCreation {
   std::vector<std::int32_t> members;
   std::size_t at;
 };
 
-// All makings of one rank, in order.
-struct RankMakings {
-  std::vector<Making> all;
-  std::vector<GroupMaking> of_groups;
+// All creations of one rank, in order.
+struct RankCreations {
+  std::vector<CommunicatorCreation> all;
+  std::vector<GroupCreation> of_groups;
   std::vector<std::size_t> first;  // of each parent, or kNone
 };
 
-// Links the makings of each parent.
-RankMakings by_parent(std::vector<Making> makings) {
-  RankMakings result;
-  result.first.assign(makings.size() + 1, kNone);
-  for (std::size_t at = makings.size(); at-- > 0;) {
-    if (makings[at].parent == kNone) continue;
-    makings[at].next = std::exchange(result.first[makings[at].parent], at);
+// Links the creations of each parent.
+RankCreations by_parent(std::vector<CommunicatorCreation> creations) {
+  RankCreations result;
+  result.first.assign(creations.size() + 1, kNone);
+  for (std::size_t at = creations.size(); at-- > 0;) {
+    if (creations[at].parent == kNone) continue;
+    creations[at].next = std::exchange(result.first[creations[at].parent], at);
   }
-  result.all = std::move(makings);
+  result.all = std::move(creations);
   return result;
 }
 
 // `progress` covers this rank only.
-RankMakings makings_of(const TraceSet& set, std::int32_t rank, CallTable& calls,
-                       std::vector<Op>& ops, const Progress& progress) {
+RankCreations creations_of(const TraceSet& set, std::int32_t rank, CallTable& calls,
+                           std::vector<Op>& ops, const Progress& progress) {
   const auto reader = set.open(rank, calls);
   reader->stop_at_loops();
-  std::vector<Making> makings;
-  std::vector<GroupMaking> of_groups;
+  std::vector<CommunicatorCreation> creations;
+  std::vector<GroupCreation> of_groups;
   std::map<std::uint16_t, std::size_t> made = {{std::uint16_t{0}, 0}};  // by number in the trace
   int turns = 0;                                                        // of the current loop
   std::size_t made_at_turn = 0;
   for (;;) {
     while (const auto turn = reader->next_turn()) {
       // A repetition that creates no communicator has no effect here.
-      if (turns > 1 && turn->left > 0 && makings.size() == made_at_turn) {
-        reader->skip_repetitions(turn->left);
+      if (turns > 1 && turn->remaining > 0 && creations.size() == made_at_turn) {
+        reader->skip_repetitions(turn->remaining);
       }
-      turns = turn->left > 0 ? turns + 1 : 0;
-      made_at_turn = makings.size();
+      turns = turn->remaining > 0 ? turns + 1 : 0;
+      made_at_turn = creations.size();
     }
     const std::size_t count = reader->read(ops.data(), ops.size());
     if (count == 0) break;
@@ -75,54 +75,54 @@ RankMakings makings_of(const TraceSet& set, std::int32_t rank, CallTable& calls,
       const auto id = static_cast<std::uint16_t>(call.arguments[1]);
       if (ops[i].kind == Kind::comm_group) {
         // Such a communicator has no parent.
-        GroupMaking& group = of_groups.emplace_back();
-        group.at = makings.size();
+        GroupCreation& group = of_groups.emplace_back();
+        group.at = creations.size();
         for (std::size_t place = 2; place < call.arguments.size(); ++place) {
           group.members.push_back(static_cast<std::int32_t>(call.arguments[place]));
         }
-        makings.push_back({kNone, false, 0, 0, kNone});
-        made[id] = makings.size();
+        creations.push_back({kNone, false, 0, 0, kNone});
+        made[id] = creations.size();
         continue;
       }
       const bool is_split = ops[i].kind == Kind::comm_split;
       const auto parent = made.find(ops[i].comm);
       // With an unknown parent, nothing can be derived from it.
-      const std::size_t from = parent == made.end() ? makings.size() + 1 : parent->second;
-      makings.push_back({from, is_split,
-                         is_split ? static_cast<std::int64_t>(call.arguments[2]) : 0,
-                         is_split ? static_cast<std::int64_t>(call.arguments[3]) : 0, kNone});
-      made[id] = makings.size();
+      const std::size_t from = parent == made.end() ? creations.size() + 1 : parent->second;
+      creations.push_back({from, is_split,
+                           is_split ? static_cast<std::int64_t>(call.arguments[2]) : 0,
+                           is_split ? static_cast<std::int64_t>(call.arguments[3]) : 0, kNone});
+      made[id] = creations.size();
     }
     report_progress(progress, 0.5);
   }
-  RankMakings result = by_parent(std::move(makings));
+  RankCreations result = by_parent(std::move(creations));
   result.of_groups = std::move(of_groups);
   return result;
 }
 
 }  // namespace
 
-// Follows the makings group by group: all ranks of a group make the next one together.
+// Follows the creations group by group: all ranks of a group make the next one together.
 class CommunicatorBuilder {
  public:
   CommunicatorBuilder(const TraceSet& set, const Progress& progress) : result_(set.ranks()) {
     const double ranks = set.ranks();
-    makings_.resize(static_cast<std::size_t>(set.ranks()));
-    result_.made_.resize(makings_.size());
+    creations_.resize(static_cast<std::size_t>(set.ranks()));
+    result_.made_.resize(creations_.size());
     std::vector<Op> ops(kOpsAtOnce);
     CallTable shared;
     for (std::int32_t rank = 0; rank < set.ranks(); ++rank) {
       const auto at = static_cast<std::size_t>(rank);
       CallTable own;
       CallTable& calls = set.shares_lines() ? shared : own;
-      makings_[at] =
-          makings_of(set, rank, calls, ops, part_of(progress, rank / ranks, (rank + 1) / ranks));
-      result_.made_[at].assign(makings_[at].all.size(), CommunicatorView{kNoGroup, 0, 0});
+      creations_[at] =
+          creations_of(set, rank, calls, ops, part_of(progress, rank / ranks, (rank + 1) / ranks));
+      result_.made_[at].assign(creations_[at].all.size(), CommunicatorView{kNoGroup, 0, 0});
     }
   }
 
   Communicators build() {
-    std::vector<std::int32_t> world(makings_.size());
+    std::vector<std::int32_t> world(creations_.size());
     for (std::size_t i = 0; i < world.size(); ++i) world[i] = static_cast<std::int32_t>(i);
     follow(world, std::vector<std::size_t>(world.size(), 0));
     make_listed_groups();
@@ -137,26 +137,28 @@ class CommunicatorBuilder {
 
  private:
   // A member of a new group: color, key, rank in the parent, rank in the world, and the index of
-  // its making.
+  // its creation.
   using Candidate = std::tuple<std::int64_t, std::int64_t, std::size_t, std::int32_t, std::size_t>;
 
-  // Creates all children of a group; `parents`: the group's number among the makings of each rank.
+  // Creates all children of a group; `parents`: the group's number among the creations of each
+  // rank.
   void follow(const std::vector<std::int32_t>& members, const std::vector<std::size_t>& parents) {
     std::vector<std::size_t> next(members.size());
     for (std::size_t i = 0; i < members.size(); ++i) {
-      next[i] = makings_[static_cast<std::size_t>(members[i])].first[parents[i]];
+      next[i] = creations_[static_cast<std::size_t>(members[i])].first[parents[i]];
     }
     for (;;) {
       std::vector<Candidate> candidates;
       bool is_split = false;
       for (std::size_t i = 0; i < members.size(); ++i) {
-        const std::vector<Making>& makings = makings_[static_cast<std::size_t>(members[i])].all;
+        const std::vector<CommunicatorCreation>& creations =
+            creations_[static_cast<std::size_t>(members[i])].all;
         std::size_t& at = next[i];
         if (at == kNone) return;  // not made by all of them
-        if (i > 0 && makings[at].is_split != is_split) return;
-        is_split = makings[at].is_split;
-        candidates.emplace_back(makings[at].color, makings[at].key, i, members[i], at);
-        at = makings[at].next;
+        if (i > 0 && creations[at].is_split != is_split) return;
+        is_split = creations[at].is_split;
+        candidates.emplace_back(creations[at].color, creations[at].key, i, members[i], at);
+        at = creations[at].next;
       }
       if (is_split) std::sort(candidates.begin(), candidates.end());
       make_groups(candidates);
@@ -168,18 +170,18 @@ class CommunicatorBuilder {
   void make_listed_groups() {
     struct Listed {
       std::size_t joined = 0;
-      std::vector<std::size_t> at;  // the making of each member
+      std::vector<std::size_t> at;  // the creation of each member
     };
     std::map<std::pair<std::vector<std::int32_t>, std::size_t>, Listed> groups;
-    for (std::size_t rank = 0; rank < makings_.size(); ++rank) {
+    for (std::size_t rank = 0; rank < creations_.size(); ++rank) {
       std::map<std::vector<std::int32_t>, std::size_t> turns;
-      for (const GroupMaking& making : makings_[rank].of_groups) {
-        Listed& listed = groups[{making.members, turns[making.members]++}];
-        listed.at.resize(making.members.size(), kNone);
-        for (std::size_t i = 0; i < making.members.size(); ++i) {
-          if (making.members[i] != static_cast<std::int32_t>(rank)) continue;
+      for (const GroupCreation& creation : creations_[rank].of_groups) {
+        Listed& listed = groups[{creation.members, turns[creation.members]++}];
+        listed.at.resize(creation.members.size(), kNone);
+        for (std::size_t i = 0; i < creation.members.size(); ++i) {
+          if (creation.members[i] != static_cast<std::int32_t>(rank)) continue;
           listed.joined += listed.at[i] == kNone ? 1 : 0;
-          listed.at[i] = making.at;
+          listed.at[i] = creation.at;
         }
       }
     }
@@ -221,8 +223,8 @@ class CommunicatorBuilder {
   }
 
   Communicators result_;
-  std::vector<RankMakings> makings_;               // by rank
-  std::vector<std::vector<std::size_t>> made_at_;  // by group: its making on each rank
+  std::vector<RankCreations> creations_;           // by rank
+  std::vector<std::vector<std::size_t>> made_at_;  // by group: its creation on each rank
 };
 
 Communicators Communicators::of(const TraceSet& set, const Progress& progress) {

@@ -25,10 +25,10 @@ void RankRequests::take(const RankWalk& walk) {
       make_persistent(walk);
       break;
     case Role::number_request:
-      give_number(number, list_.last, -1);
+      assign_number(number, list_.last, -1);
       break;
     case Role::number_persistent:
-      give_number(number, -1, made_persistent_);
+      assign_number(number, -1, made_persistent_);
       break;
     case Role::start:
       numbered ? start_number(walk, number) : start_named(walk);
@@ -45,10 +45,10 @@ void RankRequests::take(const RankWalk& walk) {
       if (!traits.makes_request) break;
       post(walk, Request{.type = RequestType::collective},
            {.tag = traits_of(walk.operation()).request_tag}, op.comm);
-      if (numbered) give_number(op.tag, list_.last, -1);
+      if (numbered) assign_number(op.tag, list_.last, -1);
       break;
     case Role::complete_one:
-      numbered ? name_number(number, traits.blocks) : complete_named(walk, traits.blocks);
+      numbered ? complete_number(number, traits.blocks) : complete_named(walk, traits.blocks);
       break;
     case Role::complete_collective:
       complete_collective(walk);
@@ -79,12 +79,12 @@ void RankRequests::take(const RankWalk& walk) {
       if (numbered) {
         const bool waits = traits.blocks && traits.role == Role::complete_all;
         for (const double argument : walk.call().arguments) {
-          name_number(static_cast<std::int32_t>(argument), waits);
+          complete_number(static_cast<std::int32_t>(argument), waits);
         }
       } else if (traits.blocks && traits.role == Role::complete_all) {
         while (list_.first >= 0) complete(list_.first);
       } else if (traits.blocks && traits.role == Role::complete_any) {
-        ++complete_somewhere_;
+        ++unidentified_completions_;
       } else {
         tested_ = list_.order;
       }
@@ -168,7 +168,7 @@ void RankRequests::free_persistent(std::int32_t place) {
 
 // The first inactive request with that key. If all are active, a test or a waitany has completed
 // one of them: probably the one started first. -1: none.
-std::int32_t RankRequests::to_start(const Op& key, std::int32_t me) const {
+std::int32_t RankRequests::find_startable(const Op& key, std::int32_t me) const {
   std::int32_t oldest = -1;
   for (std::int32_t place = 0; std::cmp_less(place, persistent_.size()); ++place) {
     const Persistent& candidate = persistent_[static_cast<std::size_t>(place)];
@@ -209,7 +209,7 @@ void RankRequests::start(const RankWalk& walk, std::int32_t place) {
 void RankRequests::start_named(const RankWalk& walk) {
   const Op& op = walk.op();
   const std::int32_t me = walk.group().rank;
-  const std::int32_t place = to_start(op, me);
+  const std::int32_t place = find_startable(op, me);
   if (place >= 0) {
     start(walk, place);
     return;
@@ -252,7 +252,7 @@ void RankRequests::complete(std::int32_t index) {
 }
 
 // For a persistent receive written by SimGrid's tracer, only the wait knows the source.
-std::int32_t RankRequests::named(const RankWalk& walk) {
+std::int32_t RankRequests::named_request(const RankWalk& walk) {
   Op op = walk.op();
   const std::int32_t request = requests_.named(list_, 0, &numbers_, op);
   if (request >= 0 || (op.flags & kNumbered) != 0) return request;
@@ -261,9 +261,9 @@ std::int32_t RankRequests::named(const RankWalk& walk) {
 }
 
 void RankRequests::complete_named(const RankWalk& walk, bool waits) {
-  const std::int32_t request = named(walk);
+  const std::int32_t request = named_request(walk);
   if (request < 0) {
-    if (waits && complete_somewhere_ == 0) problems_.push_back({Fault::not_pending});
+    if (waits && unidentified_completions_ == 0) problems_.push_back({Fault::not_pending});
   } else if (waits) {
     complete(request);
   } else {
@@ -283,7 +283,8 @@ void RankRequests::complete_collective(const RankWalk& walk) {
 // Requests by number.
 
 // The number of a possibly complete request may be assigned again.
-void RankRequests::give_number(std::int32_t number, std::int32_t pending, std::int32_t persistent) {
+void RankRequests::assign_number(std::int32_t number, std::int32_t pending,
+                                 std::int32_t persistent) {
   NumberedRequest& numbered = numbers_[number];
   if (numbered.pending >= 0) {
     if (!may_be_complete(numbered)) {
@@ -306,7 +307,7 @@ bool RankRequests::is_given(std::int32_t number) {
 }
 
 // A wait or test names the number. A persistent request keeps its number when complete.
-void RankRequests::name_number(std::int32_t number, bool waits) {
+void RankRequests::complete_number(std::int32_t number, bool waits) {
   if (!is_given(number)) return;
   NumberedRequest& numbered = numbers_[number];
   if (!waits) {
@@ -324,7 +325,7 @@ bool RankRequests::may_be_complete(const Request& request) const {
 
 // True if a test or waitany, of this number or of all pending requests, may have completed it.
 bool RankRequests::may_be_complete(const NumberedRequest& numbered) const {
-  return numbered.may_be_complete || complete_somewhere_ > 0 ||
+  return numbered.may_be_complete || unidentified_completions_ > 0 ||
          (numbered.pending >= 0 && may_be_complete(requests_[numbered.pending]));
 }
 
@@ -370,9 +371,9 @@ void RankRequests::free(const RankWalk& walk) {
     if (requests_[pending].type == RequestType::persistent) persistent = requests_[pending].origin;
     complete(pending);
   } else {
-    persistent = to_start(op, walk.group().rank);
-    if (persistent < 0 && complete_somewhere_ == 0 && !has_persistent_) {
-      problems_.push_back({Fault::none_to_free});
+    persistent = find_startable(op, walk.group().rank);
+    if (persistent < 0 && unidentified_completions_ == 0 && !has_persistent_) {
+      problems_.push_back({Fault::free_of_unknown});
     }
   }
   if (persistent < 0) return;
@@ -391,13 +392,13 @@ std::vector<std::uint32_t> RankRequests::pending_lines() const {
         request.type == RequestType::persistent
             ? persistent_[static_cast<std::size_t>(request.origin)].request.number >= 0
             : request.origin >= 0;
-    if (!has_number || complete_somewhere_ == 0) lines.push_back(line_of(request));
+    if (!has_number || unidentified_completions_ == 0) lines.push_back(line_of(request));
   });
   return lines;
 }
 
 std::uint64_t RankRequests::signature(const LoopLines& lines) const {
-  std::uint64_t hash = complete_somewhere_ > 0 ? 1 : 0;
+  std::uint64_t hash = unidentified_completions_ > 0 ? 1 : 0;
   const auto mix = [&hash](auto value) { hash = mixed(hash, static_cast<std::uint64_t>(value)); };
   for (std::int32_t at = list_.first; at >= 0; at = requests_.next(at)) {
     const Request& request = requests_[at];
@@ -431,12 +432,12 @@ std::uint64_t RankRequests::signature(const LoopLines& lines) const {
   return hash;
 }
 
-void RankRequests::skip(const SkippedLines& skipped, std::uint64_t complete_more) {
+void RankRequests::skip(const SkippedLines& skipped, std::uint64_t further_completions) {
   for (std::int32_t at = list_.first; at >= 0; at = requests_.next(at)) {
     Request& request = requests_[at];
     request.message = static_cast<std::int32_t>(skipped.moved(line_of(request)));
   }
-  complete_somewhere_ += complete_more;
+  unidentified_completions_ += further_completions;
 }
 
 }  // namespace tisim

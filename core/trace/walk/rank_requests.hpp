@@ -19,7 +19,7 @@ class RankRequests {
   enum class Fault : std::uint8_t {
     not_pending,      // a wait names a request by a key that is not pending
     none_pending,     // a wait for the last posted request, but none is pending
-    none_to_free,     // a request_free names an unknown request by key
+    free_of_unknown,  // a request_free names an unknown request by key
     still_pending,    // a number is assigned, but its request was neither waited for nor tested
     unknown_number,   // no request has the number
     not_persistent,   // a start names a request that is not persistent
@@ -45,13 +45,13 @@ class RankRequests {
   // Lines of the pending requests that were never tested.
   std::vector<std::uint32_t> pending_lines() const;
   // Number of requests that some waitany has completed; which ones is unknown.
-  std::uint64_t complete_somewhere() const { return complete_somewhere_; }
+  std::uint64_t unidentified_completions() const { return unidentified_completions_; }
 
   // Hash of the state that determines the future, at a turn of a loop.
   std::uint64_t signature(const LoopLines& lines) const;
-  // Continues the pending requests after the skipped lines, in which `complete_more` further
+  // Continues the pending requests after the skipped lines, in which `further_completions` further
   // waitany calls complete a request.
-  void skip(const SkippedLines& skipped, std::uint64_t complete_more);
+  void skip(const SkippedLines& skipped, std::uint64_t further_completions);
 
  private:
   struct Persistent {
@@ -73,14 +73,14 @@ class RankRequests {
   void complete_all();
   void complete_named(const RankWalk& walk, bool waits);
   void complete_collective(const RankWalk& walk);
-  void name_number(std::int32_t number, bool waits);
-  void give_number(std::int32_t number, std::int32_t pending, std::int32_t persistent);
+  void complete_number(std::int32_t number, bool waits);
+  void assign_number(std::int32_t number, std::int32_t pending, std::int32_t persistent);
   void cancel(const RankWalk& walk);
   void free(const RankWalk& walk);
   bool is_given(std::int32_t number);
   bool is_of_collective(std::int32_t number, std::int32_t pending);
-  std::int32_t named(const RankWalk& walk);
-  std::int32_t to_start(const Op& key, std::int32_t me) const;
+  std::int32_t named_request(const RankWalk& walk);
+  std::int32_t find_startable(const Op& key, std::int32_t me) const;
   bool may_be_complete(const Request& request) const;
   bool may_be_complete(const NumberedRequest& numbered) const;
   static std::uint32_t line_of(const Request& request) {
@@ -98,9 +98,9 @@ class RankRequests {
   std::vector<Persistent> persistent_;
   std::int32_t free_persistent_ = -1;  // the first free slot
   std::int32_t made_persistent_ = -1;
-  bool has_persistent_ = false;           // or had one
-  std::uint32_t tested_ = 0;              // requests below this order were tested together
-  std::uint64_t complete_somewhere_ = 0;  // by a waitany; which ones is unknown
+  bool has_persistent_ = false;                 // or had one
+  std::uint32_t tested_ = 0;                    // requests below this order were tested together
+  std::uint64_t unidentified_completions_ = 0;  // by a waitany; which ones is unknown
   std::vector<TraceMessage> messages_;
   std::vector<Problem> problems_;
   std::optional<TraceMessage> cancelled_;

@@ -17,8 +17,8 @@ RankWalk::RankWalk(const TraceSet& set, const Communicators& communicators, std:
       rank_(rank),
       calls_(calls ? std::move(calls) : std::make_shared<CallTable>()),
       reader_(set.open(rank, *calls_)),
-      room_(std::make_unique_for_overwrite<std::byte[]>(batch * sizeof(Op))),
-      ops_(reinterpret_cast<Op*>(room_.get())),
+      buffer_(std::make_unique_for_overwrite<std::byte[]>(batch * sizeof(Op))),
+      ops_(reinterpret_cast<Op*>(buffer_.get())),
       batch_(batch),
       world_{communicators.world(rank)} {}
 

@@ -96,7 +96,7 @@ class RankWalk {
   std::unique_ptr<RankReader> reader_;
   // Buffer of the current batch. Not a vector: initialising one takes longer than reading a short
   // rank.
-  std::unique_ptr<std::byte[]> room_;
+  std::unique_ptr<std::byte[]> buffer_;
   Op* ops_;
   std::size_t batch_;
   std::size_t at_ = 0;
