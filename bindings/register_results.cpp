@@ -128,18 +128,18 @@ std::vector<ServerWait> longest_waits(const Simulation& s, std::int32_t file_sys
 }
 
 void register_file_use(nb::module_& m, SimulationClass& simulation) {
-  nb::class_<AccessHabits>(m, "AccessHabits",
+  nb::class_<AccessCounters>(m, "AccessCounters",
                            "Statistics of reads, or writes, of files with one name.")
-      .def_ro("calls", &AccessHabits::calls)
-      .def_ro("bytes", &AccessHabits::bytes)
-      .def_ro("sequential", &AccessHabits::sequential,
+      .def_ro("calls", &AccessCounters::calls)
+      .def_ro("bytes", &AccessCounters::bytes)
+      .def_ro("sequential", &AccessCounters::sequential,
               "Calls that begin at or after the end of the previous one of the handle.")
-      .def_ro("consecutive", &AccessHabits::consecutive, "Calls that begin exactly at that end.")
-      .def_ro("aligned", &AccessHabits::aligned, "Calls at multiples of the alignment.")
+      .def_ro("consecutive", &AccessCounters::consecutive, "Calls that begin exactly at that end.")
+      .def_ro("aligned", &AccessCounters::aligned, "Calls at multiples of the alignment.")
       .def_prop_ro(
           "sizes",
-          [](const AccessHabits& habits) {
-            return std::vector<std::int64_t>(habits.sizes.begin(), habits.sizes.end());
+          [](const AccessCounters& counters) {
+            return std::vector<std::int64_t>(counters.sizes.begin(), counters.sizes.end());
           },
           "Number of calls per size class.");
   nb::class_<FileUse>(m, "FileUse", "Files with one name on one file system.")
@@ -159,7 +159,7 @@ void register_file_use(nb::module_& m, SimulationClass& simulation) {
   m.def("file_size_bounds",
         [] { return std::vector<std::int64_t>(kSizeBounds.begin(), kSizeBounds.end()); });
   simulation
-      .def("file_uses", [](const Simulation& s) { return s.files().transfers().habits().uses(); })
+      .def("file_uses", [](const Simulation& s) { return s.files().transfers().patterns().uses(); })
       .def("file_bin_width", [](const Simulation& s) { return s.file_systems().moved().width(); })
       .def("moved_of_files", &moved_of_files, "use"_a)
       .def("moved_of_server", &moved_of_server, "file_system"_a, "server"_a)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NotRequired, TypedDict
 from tisim import _core
 
 if TYPE_CHECKING:
-    from tisim._core import AccessHabits, Simulation
+    from tisim._core import AccessCounters, Simulation
 
 # Maximum number of (rank, server) pairs listed for each file system, longest waits first.
 _WAITS = 100
@@ -81,15 +81,15 @@ def file_uses(core: Simulation, file_systems: Sequence[str]) -> list[FileUseDict
     ]
 
 
-def accesses(habits: AccessHabits, over_time: Sequence[float] = ()) -> AccessesDict:
+def accesses(counters: AccessCounters, over_time: Sequence[float] = ()) -> AccessesDict:
     """Convert reads or writes to numbers and lists."""
     return {
-        "calls": habits.calls,
-        "bytes": habits.bytes,
-        "sequential": habits.sequential,
-        "consecutive": habits.consecutive,
-        "aligned": habits.aligned,
-        "sizes": list(habits.sizes),
+        "calls": counters.calls,
+        "bytes": counters.bytes,
+        "sequential": counters.sequential,
+        "consecutive": counters.consecutive,
+        "aligned": counters.aligned,
+        "sizes": list(counters.sizes),
         "over_time": list(over_time),
     }
 

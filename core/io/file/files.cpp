@@ -100,7 +100,7 @@ bool Files::open(Rank& rank, std::int32_t index) {
   opened.position = 0;
   opened.view.reset();
   opened.handle.open(call.words[1], rank.op.line);
-  opened.ends = habits_of(call, disk);
+  opened.ends = record_open(call, disk);
   ++statistics_of(index).calls;
   return ask_metadata(rank, index, disk);
 }
@@ -275,7 +275,7 @@ bool Files::finish(Rank& rank, std::int32_t index) {
 }
 
 // Returns the access statistics of the file's name, for a rank that opens it.
-FileHabits::Ends Files::habits_of(const Call& call, std::int32_t disk) {
+AccessPatterns::Ends Files::record_open(const Call& call, std::int32_t disk) {
   const std::int32_t file_system = is_file_system(disk) ? disk - disks_ : -1;
   const std::int64_t alignment = is_file_system(disk) ? file_systems_.stripe(file_system) : kPage;
   return transfers_.open(call.words.front(), file_system, alignment);

@@ -19,7 +19,7 @@
 #include "mpi/runtime.hpp"
 #include "platform/routes.hpp"
 #include "support/time_bins.hpp"
-#include "trace/habits/file_habits.hpp"
+#include "trace/access/access_patterns.hpp"
 #include "trace/vocabulary/file_view.hpp"
 #include "trace/vocabulary/files.hpp"
 
@@ -32,7 +32,7 @@ struct PiecewiseAccess {
 
   const FileView* view = nullptr;
   std::int32_t file = 0;
-  std::int32_t use = -1;  // index into `FileHabits::uses`
+  std::int32_t use = -1;  // index into `AccessPatterns::uses`
   bool writes = false;
   bool makes_request = false;  // whether it makes a request, complete at once
   std::int64_t position = 0;   // position of the remainder in the view
@@ -58,7 +58,7 @@ struct PiecewiseAccess {
 class FileTransfers {
  public:
   struct Transfer {
-    std::int32_t use = -1;  // index into `FileHabits::uses`
+    std::int32_t use = -1;  // index into `AccessPatterns::uses`
     bool writes = false;
     std::int64_t bytes = 0;
   };
@@ -66,16 +66,17 @@ class FileTransfers {
   // `moved` records the bytes over time.
   explicit FileTransfers(TimeBins& moved) : moved_(moved) {}
 
-  FileHabits::Ends open(const std::string& name, std::int32_t file_system, std::int64_t alignment) {
-    const FileHabits::Ends ends = habits_.open(name, file_system, alignment);
-    while (series_.size() < 2 * habits_.uses().size()) series_.push_back(moved_.add_series());
+  AccessPatterns::Ends open(const std::string& name, std::int32_t file_system,
+                            std::int64_t alignment) {
+    const AccessPatterns::Ends ends = patterns_.open(name, file_system, alignment);
+    while (series_.size() < 2 * patterns_.uses().size()) series_.push_back(moved_.add_series());
     return ends;
   }
 
   // Records an access. One that takes no time needs no `begin` and `end`.
-  Transfer access(FileHabits::Ends& ends, bool writes, std::int64_t offset, std::int64_t bytes,
+  Transfer access(AccessPatterns::Ends& ends, bool writes, std::int64_t offset, std::int64_t bytes,
                   std::int64_t behind) {
-    habits_.access(ends, writes, offset, bytes, behind);
+    patterns_.access(ends, writes, offset, bytes, behind);
     return {ends.use, writes, bytes};
   }
 
@@ -84,7 +85,7 @@ class FileTransfers {
   void end(std::int32_t rank, double since, double now) {
     const auto transfer = of_rank_.find(rank);
     if (transfer == of_rank_.end()) return;
-    if (transfer->second.use >= 0) habits_.take_seconds(transfer->second.use, now - since);
+    if (transfer->second.use >= 0) patterns_.add_seconds(transfer->second.use, now - since);
     spread(transfer->second, since, now);
     of_rank_.erase(transfer);
   }
@@ -99,7 +100,7 @@ class FileTransfers {
     of_activity_.erase(transfer);
   }
 
-  const FileHabits& habits() const { return habits_; }
+  const AccessPatterns& patterns() const { return patterns_; }
   // For each use, the series of bytes read, followed by that of bytes written.
   const std::vector<std::size_t>& series() const { return series_; }
 
@@ -112,7 +113,7 @@ class FileTransfers {
   }
 
   TimeBins& moved_;
-  FileHabits habits_;
+  AccessPatterns patterns_;
   std::vector<std::size_t> series_;
   std::unordered_map<std::int32_t, Transfer> of_rank_;
   std::unordered_map<std::int32_t, std::pair<Transfer, double>> of_activity_;  // with start date
@@ -191,7 +192,7 @@ class Files {
     Handle handle;
     std::int32_t file = FileTable::kNone;
     std::int64_t position = 0;
-    FileHabits::Ends ends;
+    AccessPatterns::Ends ends;
     std::unique_ptr<const FileView> view;  // null: plain bytes
   };
   // The bytes of a file that a call accesses.
@@ -263,7 +264,7 @@ class Files {
   // The position that the rank's call advances.
   std::int64_t& position_of(const Rank& rank, OpenFile& opened);
   FileStatistics& statistics_of(std::int32_t index);
-  FileHabits::Ends habits_of(const Call& call, std::int32_t disk);
+  AccessPatterns::Ends record_open(const Call& call, std::int32_t disk);
   [[noreturn]] void fail(const Rank& rank, const std::string& message) const;
 
   static constexpr std::int32_t kNoDisk = -1;

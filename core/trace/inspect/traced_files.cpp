@@ -18,7 +18,7 @@ constexpr std::int64_t kPage = 4096;
 // The open files of one rank.
 class RankFiles {
  public:
-  explicit RankFiles(FileHabits& habits) : habits_(habits) {}
+  explicit RankFiles(AccessPatterns& patterns) : patterns_(patterns) {}
 
   // Takes the operation of a walk and those after it that belong to the same call.
   void take(RankWalk& walk) {
@@ -30,7 +30,7 @@ class RankFiles {
     switch (posix_equivalent(call)) {
       case Operation::open:
         handles_[op.peer] = OpenFile{};
-        handles_[op.peer].ends = habits_.open(walk.call().words.front(), -1, kPage);
+        handles_[op.peer].ends = patterns_.open(walk.call().words.front(), -1, kPage);
         return;
       case Operation::close:
         handles_.erase(op.peer);
@@ -52,7 +52,7 @@ class RankFiles {
 
  private:
   struct OpenFile {
-    FileHabits::Ends ends;
+    AccessPatterns::Ends ends;
     std::int64_t position = 0;
     std::int64_t end = 0;  // of the rank's own accesses
     std::optional<FileView> view;
@@ -89,29 +89,29 @@ class RankFiles {
       offset = file.view->file_offset(offset);
       if (behind == FileView::kBeyond) return;
     }
-    habits_.access(file.ends, writes, offset, bytes, behind);
+    patterns_.access(file.ends, writes, offset, bytes, behind);
     file.end = std::max(file.end, behind);
   }
 
-  FileHabits& habits_;
+  AccessPatterns& patterns_;
   std::map<std::int32_t, OpenFile> handles_;
 };
 
 }  // namespace
 
 std::vector<FileUse> traced_files(const TraceSet& set, const Progress& progress) {
-  FileHabits habits;
+  AccessPatterns patterns;
   const auto ranks = static_cast<std::int32_t>(set.ranks());
   const Communicators communicators = Communicators::of(set, part_of(progress, 0.0, 0.5));
   const std::shared_ptr<CallTable> calls = RankWalk::shared_calls(set);
   for (std::int32_t rank = 0; rank < ranks; ++rank) {
     RankWalk walk(set, communicators, rank, nullptr, RankWalk::kUsualBatch, calls);
-    RankFiles files(habits);
+    RankFiles files(patterns);
     while (walk.next()) files.take(walk);
     report_progress(progress,
                     0.5 + 0.5 * static_cast<double>(rank + 1) / static_cast<double>(ranks));
   }
-  return habits.uses();
+  return patterns.uses();
 }
 
 }  // namespace tisim

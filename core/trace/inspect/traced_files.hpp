@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "support/progress.hpp"
+#include "trace/access/access_patterns.hpp"
 #include "trace/archive/trace_set.hpp"
-#include "trace/habits/file_habits.hpp"
 
 namespace tisim {
 

@@ -156,7 +156,7 @@ ROOMS = (
     "core/trace/tit/recorder",
     "core/trace/vocabulary",
     "core/trace/requests",
-    "core/trace/habits",
+    "core/trace/access",
     "core/trace",
     "core/trace/grammar",
     "core/trace/text",
@@ -236,7 +236,7 @@ SIMULATOR = tuple(f"{room}/" for room in ROOMS if not room.startswith(("core/tra
 IN_SIGHT = (
     "core/trace/archive/trace_set.hpp",
     "core/trace/error.hpp",
-    "core/trace/habits/",
+    "core/trace/access/",
     "core/trace/reader.hpp",
     "core/trace/requests/",
     "core/trace/vocabulary/",

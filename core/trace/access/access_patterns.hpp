@@ -20,7 +20,7 @@ inline constexpr std::array<std::int64_t, 9> kSizeBounds{
 };
 
 // Reads or writes.
-struct AccessHabits {
+struct AccessCounters {
   std::int64_t calls = 0;
   std::int64_t bytes = 0;
   std::int64_t sequential = 0;   // begin at or after the end of the handle's previous access
@@ -31,18 +31,18 @@ struct AccessHabits {
 
 // Files with one name on one file system.
 struct FileUse {
-  std::string name;               // as in the trace; empty: all files beyond kMost
+  std::string name;               // as in the trace; empty: all files beyond kMaxNames
   std::int32_t file_system = -1;  // -1: on disks of hosts
   std::int64_t alignment = 0;     // bytes
   std::int64_t opens = 0;
   double seconds = 0.0;  // spent in reads and writes
-  AccessHabits reads, writes;
+  AccessCounters reads, writes;
 };
 
-class FileHabits {
+class AccessPatterns {
  public:
   // Maximum number of names kept apart; files with further names are counted together.
-  static constexpr std::size_t kMost = 256;
+  static constexpr std::size_t kMaxNames = 256;
 
   // End offsets of the last accesses of an open file.
   struct Ends {
@@ -55,7 +55,7 @@ class FileHabits {
     const std::string key = name + '\0' + std::to_string(file_system);
     auto entry = numbers_.find(key);
     if (entry == numbers_.end()) {
-      const bool is_known = numbers_.size() < kMost;
+      const bool is_known = numbers_.size() < kMaxNames;
       if (!is_known && other_ < 0) other_ = add("", file_system, alignment);
       if (!is_known) {
         ++uses_[static_cast<std::size_t>(other_)].opens;
@@ -72,20 +72,20 @@ class FileHabits {
               std::int64_t behind) {
     if (ends.use < 0) return;
     FileUse& use = uses_[static_cast<std::size_t>(ends.use)];
-    AccessHabits& habits = writes ? use.writes : use.reads;
+    AccessCounters& counters = writes ? use.writes : use.reads;
     std::int64_t& end = writes ? ends.written : ends.read;
-    ++habits.calls;
-    habits.bytes += bytes;
-    if (end >= 0 && offset >= end) ++habits.sequential;
-    if (end >= 0 && offset == end) ++habits.consecutive;
-    if (offset % use.alignment == 0) ++habits.aligned;
+    ++counters.calls;
+    counters.bytes += bytes;
+    if (end >= 0 && offset >= end) ++counters.sequential;
+    if (end >= 0 && offset == end) ++counters.consecutive;
+    if (offset % use.alignment == 0) ++counters.aligned;
     std::size_t size = 0;
     while (size < kSizeBounds.size() && bytes >= kSizeBounds[size]) ++size;
-    ++habits.sizes[size];
+    ++counters.sizes[size];
     end = behind;
   }
 
-  void take_seconds(std::int32_t use, double seconds) {
+  void add_seconds(std::int32_t use, double seconds) {
     uses_[static_cast<std::size_t>(use)].seconds += seconds;
   }
 
