@@ -265,7 +265,7 @@ tit::Grammar grammar_of(const Rules& rules) {
   for (const auto& rule : rules) {
     grammar.rules.emplace_back();
     for (const auto& [is_rule, number, times] : rule) {
-      if (number >= tit::kMostSymbols) throw std::invalid_argument("a symbol is too large");
+      if (number >= tit::kMaxSymbols) throw std::invalid_argument("a symbol is too large");
       grammar.rules.back().push_back(is_rule ? tit::Item::rule(number, times)
                                              : tit::Item::terminal(number, times));
     }
@@ -365,7 +365,7 @@ void register_otf2(nb::module_& m) {
                    [](const Otf2Calls& calls) { return parents_and_regions(calls.call_tree()); })
       .def_prop_ro("losses", [](const Otf2Calls& calls) {
         std::vector<std::tuple<std::string, std::uint64_t, std::uint64_t>> losses;
-        for (std::size_t kind = 0; kind < kMostOtf2Losses; ++kind) {
+        for (std::size_t kind = 0; kind < kMaxOtf2Losses; ++kind) {
           const auto [count, first] = calls.loss(static_cast<Otf2Loss>(kind));
           if (count > 0) losses.emplace_back(kOtf2Losses[kind], count, first);
         }

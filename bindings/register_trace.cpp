@@ -214,7 +214,7 @@ void register_trace(nb::module_& m) {
 
   m.attr("NUMBERED") = kNumbered;
   m.attr("SCRIPT_VERSION") = kScriptVersion;
-  m.attr("SCRIPT_KEPT_INSTRUCTIONS") = kMostKeptInstructions;
+  m.attr("SCRIPT_KEPT_INSTRUCTIONS") = kMaxKeptInstructions;
   m.def("trace_section", &trace_section, "set"_a, "name"_a);
   m.def("write_scripts", &write_scripts_of, "set"_a, "directory"_a, "files"_a, "progress"_a.none());
   m.def("open_trace", &open_trace, "files"_a, "name"_a, "dialect"_a, "progress"_a.none());

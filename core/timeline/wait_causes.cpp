@@ -9,7 +9,7 @@ namespace tisim {
 namespace {
 
 // Maximum number of steps of a path: keeps the time for a run proportional to its waits.
-constexpr int kMostSteps = 4096;
+constexpr int kMaxSteps = 4096;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ void WaitCauses::walk(std::uint32_t place, std::vector<Part>& parts) const {
   parts.clear();
   StatePaths::Node late{place, wait.end};
   StatePaths::Node own = paths_.previous(place);
-  for (int steps = 0; late.place != own.place && steps < kMostSteps; ++steps) {
+  for (int steps = 0; late.place != own.place && steps < kMaxSteps; ++steps) {
     const bool is_late = own.is_none() || (!late.is_none() && late.end >= own.end);
     StatePaths::Node& node = is_late ? late : own;
     const std::uint32_t row = paths_.row_at(node.place);

@@ -53,7 +53,7 @@ inline Outcome outcome_of_parser(const TraceGrammar& grammar, std::int32_t rank,
     while (!text.empty()) {
       const std::size_t end = std::min(text.find('\n'), text.size());
       const bool cut = end == text.size();
-      Op ops[LineParser::kMostOps];
+      Op ops[LineParser::kMaxOps];
       const std::size_t made = parser.parse(text.substr(0, end), ++number, cut, ops);
       outcome.ops.insert(outcome.ops.end(), ops, ops + made);
       text.remove_prefix(std::min(end + 1, text.size()));

@@ -89,9 +89,9 @@ class Text {
  private:
   template <class Number>
   Text& convert(Number number) {
-    constexpr std::size_t kMost = 32;
-    char* first = room(kMost);
-    used_ += static_cast<std::size_t>(std::to_chars(first, first + kMost, number).ptr - first);
+    constexpr std::size_t kMaxChars = 32;
+    char* first = room(kMaxChars);
+    used_ += static_cast<std::size_t>(std::to_chars(first, first + kMaxChars, number).ptr - first);
     return *this;
   }
 

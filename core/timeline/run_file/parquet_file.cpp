@@ -122,7 +122,7 @@ namespace {
 
 constexpr std::string_view kParquetMagic = "PAR1";
 // A larger dictionary is hardly smaller than the values. For a block of 2^17 rows.
-constexpr std::size_t kMostDistinct = 1 << 15;
+constexpr std::size_t kMaxDistinct = 1 << 15;
 constexpr int kDataPage = 0;
 constexpr int kDictionaryPage = 2;
 
@@ -172,7 +172,7 @@ void ParquetFile::add_repeating(std::span<const Value> values, Distinct<Value>& 
   const std::size_t begin = offset();
   std::size_t dictionary_size = 0;
   Encoding encoding = Encoding::dictionary;
-  if (distinct.find(values, kMostDistinct)) {
+  if (distinct.find(values, kMaxDistinct)) {
     page_ << bytes_of(distinct.values());
     write_page(distinct.values().size(), Encoding::plain, true);
     dictionary_size = offset() - begin;

@@ -129,7 +129,7 @@ Ranks find_ranks(const PackInput& input, const Progress& progress) {
 }
 
 // Maximum number of calls of a rank; they must fit in memory to find their structure anew.
-constexpr std::uint64_t kMostCallsOfRank = std::uint64_t{1} << 25;
+constexpr std::uint64_t kMaxCallsOfRank = std::uint64_t{1} << 25;
 
 // The calls of a rank of a file. `shapes`, `attributes`: new numbers of the file's shapes and
 // attributes.
@@ -189,10 +189,10 @@ std::string with_precision(const PackedFile& file, const tit::Precision& precisi
   const bool is_mean = precision.level == tit::Precision::Level::mean;
   tit::KnownGrammars grammars;
   for (std::int32_t rank = 0; rank < file.ranks(); ++rank) {
-    if (file.calls_of(rank) > kMostCallsOfRank) {
+    if (file.calls_of(rank) > kMaxCallsOfRank) {
       throw TraceError(file.file().name, 0,
                        "has more calls of rank " + std::to_string(rank) +
-                           " than can be packed again (" + std::to_string(kMostCallsOfRank) +
+                           " than can be packed again (" + std::to_string(kMaxCallsOfRank) +
                            "); keep its volumes as they are");
     }
     const tit::RankPart part = copy_of(file, rank, shapes, attributes);

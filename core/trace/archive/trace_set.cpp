@@ -23,8 +23,8 @@ namespace tisim {
 namespace {
 
 constexpr std::size_t kAllBuffers = 64U << 20;  // shared by all ranks
-constexpr std::size_t kLeastBuffer = 1U << 10;
-constexpr std::size_t kMostBuffer = 256U << 10;
+constexpr std::size_t kMinBuffer = 1U << 10;
+constexpr std::size_t kMaxBuffer = 256U << 10;
 
 // The attribute of a receive from any source that names the rank it matched.
 constexpr std::string_view kMatchedAttribute = "matched";
@@ -39,7 +39,7 @@ bool is_receive(Kind kind) {
 
 // True if the leading comments of a text trace say that ranks were cut off.
 bool is_marked_incomplete(const TraceFile& file) {
-  LineBuffer lines(file, kLeastBuffer);
+  LineBuffer lines(file, kMinBuffer);
   while (lines.refill()) {
     for (const char* p = lines.begin(); p != lines.end();) {
       const std::string_view line = LineBuffer::line_at(p, lines.end());
@@ -249,7 +249,7 @@ std::unique_ptr<RankReader> TraceSet::open(std::int32_t rank, CallTable& calls) 
     }
   } else {
     const std::size_t buffer =
-        std::clamp(kAllBuffers / static_cast<std::size_t>(ranks()), kLeastBuffer, kMostBuffer);
+        std::clamp(kAllBuffers / static_cast<std::size_t>(ranks()), kMinBuffer, kMaxBuffer);
     reader = std::make_unique<TextReader>(shared_from_this(), grammar, rank,
                                           files_->by_rank[static_cast<std::size_t>(rank)],
                                           files_->are_parts, buffer, calls);

@@ -266,7 +266,7 @@ void CollectiveOrder::end_rank(std::int32_t rank) {
 namespace {
 
 // Maximum number of ranks whose calls are compared pairwise.
-constexpr std::int32_t kMostCompared = 2048;
+constexpr std::int32_t kMaxCompared = 2048;
 
 // The collectives of one rank on one communicator.
 class CollectiveWalk {
@@ -440,7 +440,7 @@ void CollectiveOrder::report_balances(std::uint32_t group, Findings& findings) {
   std::size_t others = 0;            // further ones, which exceed the limit on findings
   for (std::size_t window = 0; window < balance.size(); ++window) {
     if (balance[window] == 0) continue;
-    if (findings.kept().size() + wrong.size() < Findings::kMostKept) {
+    if (findings.kept().size() + wrong.size() < Findings::kMaxKept) {
       wrong.push_back(window);
     } else {
       ++others;
@@ -485,7 +485,7 @@ void CollectiveOrder::report_transfers(std::uint32_t group, std::uint64_t number
                                        Findings& findings) {
   const std::int32_t size = communicators_->size(group);
   std::vector<Transfers> calls;
-  for (std::int32_t i = 0; i < (size <= kMostCompared ? size : 1); ++i) {
+  for (std::int32_t i = 0; i < (size <= kMaxCompared ? size : 1); ++i) {
     CollectiveWalk walk(*set_, *communicators_, *progress_, group,
                         communicators_->world_rank(group, i));
     walk.go_to(number);

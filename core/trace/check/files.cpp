@@ -49,7 +49,7 @@ std::int32_t WrittenRanges::file(const std::string& name) {
 }
 
 void WrittenRanges::add(const Interval& interval, const Range& range) {
-  if (range.begin >= range.end || count_ >= kMost) return;
+  if (range.begin >= range.end || count_ >= kMaxRanges) return;
   std::vector<Range>& ranges = ranges_[interval];
   if (!ranges.empty() && ranges.back().rank == range.rank && ranges.back().end == range.begin) {
     ranges.back().end = range.end;
@@ -238,7 +238,7 @@ void FileWrites::transfer(const Op& op, std::int64_t offset, bool has_offset) {
     const WrittenRanges::Interval interval = interval_of(opened.file);
     const WrittenRanges::Range range{begin, begin + op.bytes, rank_, op.line};
     add(interval, range, opened.view.get());
-    if (in_loop_ && writes_.size() < kMostWrites) {
+    if (in_loop_ && writes_.size() < kMaxWrites) {
       writes_.push_back({op.peer, !has_offset, interval, range, opened.view});
     }
   }

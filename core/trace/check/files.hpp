@@ -38,13 +38,13 @@ class WrittenRanges {
 
   std::int32_t file(const std::string& name);
   void add(const Interval& interval, const Range& range);
-  bool has_room() const { return count_ < kMost; }
+  bool has_room() const { return count_ < kMaxRanges; }
   // Adds a warning for each file in which two ranks write the same bytes in the same interval.
   void report(const TraceSet& set, Findings& findings) const;
 
  private:
   // Maximum number of ranges kept: a warning about the first ones is worth more than memory.
-  static constexpr std::size_t kMost = 1U << 20;
+  static constexpr std::size_t kMaxRanges = 1U << 20;
 
   std::unordered_map<std::string, std::int32_t> numbers_;
   std::vector<std::string> names_;
@@ -84,7 +84,7 @@ class FileWrites {
 
  private:
   static constexpr std::int64_t kUnknown = -1;
-  static constexpr std::size_t kMostWrites = 4096;  // kept per repetition
+  static constexpr std::size_t kMaxWrites = 4096;  // kept per repetition
 
   struct OpenFile {
     std::int32_t file = 0;

@@ -25,14 +25,14 @@ struct Finding {
 // Keeps the first findings and counts the others.
 class Findings {
  public:
-  static constexpr std::size_t kMostKept = 200;
+  static constexpr std::size_t kMaxKept = 200;
 
   void add(Finding finding) {
     errors_ += finding.severity == Severity::error ? 1 : 0;
     warnings_ += finding.severity == Severity::warning ? 1 : 0;
-    if (kept_.size() < kMostKept) kept_.push_back(std::move(finding));
+    if (kept_.size() < kMaxKept) kept_.push_back(std::move(finding));
   }
-  bool full() const { return kept_.size() >= kMostKept; }
+  bool full() const { return kept_.size() >= kMaxKept; }
   std::uint64_t errors() const { return errors_; }
   std::uint64_t warnings() const { return warnings_; }
   const std::vector<Finding>& kept() const { return kept_; }

@@ -15,7 +15,7 @@ constexpr std::size_t kAllBatches = 1U << 20;  // operations in the buffers of a
 constexpr std::size_t kManyRanks = 1U << 17;   // their readers save memory
 constexpr std::int32_t kWalksBetweenReports = 1024;
 constexpr std::uint64_t kTurnsBetweenReports = 64;
-constexpr std::int32_t kMostRequests = 1 << 16;  // of a rank that never waits for all of them
+constexpr std::int32_t kMaxRequests = 1 << 16;  // of a rank that never waits for all of them
 
 // Tags that no message in a trace has.
 constexpr std::int32_t kPosted = -2;  // of a win_post
@@ -123,7 +123,7 @@ bool PermissiveRun::take(RankState& state, std::int32_t rank) {
     case Role::file:
       if (!file_traits_of(file_call_of(op)).makes_request) return true;
       requests_[post(state, me, op.peer, kUnnamedRequestTag)].complete = true;
-      return state.requests < kMostRequests;
+      return state.requests < kMaxRequests;
     case Role::window:
       return take_window(state, rank);
     case Role::send:
@@ -131,12 +131,12 @@ bool PermissiveRun::take(RankState& state, std::int32_t rank) {
       send(state, op.peer, op.tag);
       if (!traits.makes_request) return true;
       requests_[post(state, me, op.peer, op.tag)].complete = true;
-      return state.requests < kMostRequests;
+      return state.requests < kMaxRequests;
     case Role::receive:
     case Role::receive_half:
       if (op.peer == kProcNull && !traits.makes_request) return true;
       post_receive(state, op.peer, op.tag);
-      if (traits.makes_request) return state.requests < kMostRequests;
+      if (traits.makes_request) return state.requests < kMaxRequests;
       state.wait = Wait::receive;
       state.request = state.pending.last;
       return true;
@@ -192,7 +192,7 @@ bool PermissiveRun::take_window(RankState& state, std::int32_t rank) {
   const Operation call = window_call_of(op);
   if (window_traits_of(call).makes_request) {
     requests_[post(state, me, op.peer, kUnnamedRequestTag)].complete = true;
-    return state.requests < kMostRequests;
+    return state.requests < kMaxRequests;
   }
   const bool begins = window_traits_of(call).form == WindowForm::group;
   if (!begins && call != Operation::win_complete && call != Operation::win_wait) return true;
@@ -543,7 +543,7 @@ bool PermissiveRun::may_have_arrived(const RankState& state, std::int32_t reques
 
 namespace {
 
-constexpr int kMostMisses = 64;  // above this, ranks are no longer held
+constexpr int kMaxMisses = 64;  // above this, ranks are no longer held
 
 }  // namespace
 
@@ -553,7 +553,7 @@ bool PermissiveRun::hold(std::int32_t rank, LoopTurn turn) {
   const bool is_first = !state.in_loop;
   state.in_loop = turn.remaining > 0;
   if (is_first) ++state.loops;
-  if (is_first || !state.in_loop || misses_ > kMostMisses) return false;
+  if (is_first || !state.in_loop || misses_ > kMaxMisses) return false;
   state.left = turn.remaining;
   state.held = true;
   held_.push_back(rank);

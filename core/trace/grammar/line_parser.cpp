@@ -318,9 +318,9 @@ double LineParser::collective_argument(ArgumentRole role, std::string_view word)
     case ArgumentRole::count:
       break;
   }
-  constexpr std::int64_t kLargest = std::int64_t{1} << 53;  // largest exact integer range
+  constexpr std::int64_t kMaxExactInteger = std::int64_t{1} << 53;  // largest exact integer range
   const std::int64_t elements = count(word, "count");
-  if (elements > kLargest) fail("count " + quoted(word) + " is more than 2^53");
+  if (elements > kMaxExactInteger) fail("count " + quoted(word) + " is more than 2^53");
   return static_cast<double>(elements);
 }
 
@@ -759,9 +759,8 @@ std::size_t LineParser::parse_window(const Action& action, Op* out) {
   const WindowForm form = window_traits_of(action.operation).form;
   if (words.size() < 2) wrong_arguments(action);
   const std::int64_t number = whole(words[1], "window");
-  if (number < 0 || number >= kMostWindows) {
-    fail("window " + quoted(words[1]) + " is not between 0 and " +
-         std::to_string(kMostWindows - 1));
+  if (number < 0 || number >= kMaxWindows) {
+    fail("window " + quoted(words[1]) + " is not between 0 and " + std::to_string(kMaxWindows - 1));
   }
   out->tag = window_tag(action.operation, static_cast<std::int32_t>(number));
   out->peer = kProcNull;

@@ -32,7 +32,7 @@ struct TraceGrammar {
 class LineParser {
  public:
   // Maximum number of operations per line.
-  static constexpr std::size_t kMostOps = 4;
+  static constexpr std::size_t kMaxOps = 4;
 
   // `file` is the file's name in errors. All arguments must outlive the parser.
   LineParser(const TraceGrammar& grammar, std::int32_t rank, const std::string& file,

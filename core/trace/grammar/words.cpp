@@ -59,7 +59,7 @@ namespace {
 
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-constexpr std::size_t kLongestQuote = 40;
+constexpr std::size_t kMaxQuoteLength = 40;
 
 bool is_control(char c) {
   const auto byte = static_cast<unsigned char>(c);
@@ -110,7 +110,7 @@ std::int64_t leading_rank(std::string_view line, const std::string& file, std::u
 
 std::string quoted(std::string_view word) {
   std::string text = "'";
-  for (const char c : word.substr(0, kLongestQuote)) {
+  for (const char c : word.substr(0, kMaxQuoteLength)) {
     const bool plain = !is_control(c) && static_cast<unsigned char>(c) < 0x80;
     if (plain) {
       text += c;
@@ -118,7 +118,7 @@ std::string quoted(std::string_view word) {
       text.append("\\").append(hexadecimal(c));
     }
   }
-  return text + (word.size() > kLongestQuote ? "...'" : "'");
+  return text + (word.size() > kMaxQuoteLength ? "...'" : "'");
 }
 
 void fail_line(const std::string& file, std::uint64_t number, std::string_view line,

@@ -138,12 +138,12 @@ std::uint32_t last_call_of(const tit::Grammar& grammar) {
 
 namespace {
 
-constexpr std::size_t kMostCalls = 4096;  // calls in the table before it is cleared
+constexpr std::size_t kMaxCalls = 4096;  // calls in the table before it is cleared
 
 std::int64_t bytes_of(std::span<const double> counts, std::int64_t width) {
-  constexpr double kMost = 0x1p62;
+  constexpr double kMaxBytes = 0x1p62;
   const double elements = std::accumulate(counts.begin(), counts.end(), 0.0);
-  return static_cast<std::int64_t>(std::min(elements * static_cast<double>(width), kMost));
+  return static_cast<std::int64_t>(std::min(elements * static_cast<double>(width), kMaxBytes));
 }
 
 }  // namespace
@@ -154,13 +154,13 @@ CallMeaning CallReader::read(std::uint32_t signature, const std::vector<std::int
   const tit::TraceTables& tables = file_.tables();
   const tit::Signature& call_signature = tables.signatures[signature];
   if (call_signature.shape == tit::kSilentShape) return meaning;
-  if (calls_->size() > kMostCalls) calls_ = std::make_unique<CallTable>();
+  if (calls_->size() > kMaxCalls) calls_ = std::make_unique<CallTable>();
   std::string& line = calls_->scratch().text;
   line.clear();
   append_line(tables.shapes[call_signature.shape], numbers, rank, line);
   LineParser parser(grammar_, rank, file_.file().name, *calls_);
   parser.set_double_default(double_default);
-  Op ops[LineParser::kMostOps];
+  Op ops[LineParser::kMaxOps];
   std::size_t count = 0;
   try {
     count = parser.parse(line, 1, false, ops);

@@ -145,7 +145,7 @@ bool ClassCounter::has_same_requests() const {
 // Counts the sizes of a call that differ between ranks. Ranks that differ only in peers are parsed
 // together.
 void ClassCounter::count_by_rank(std::uint32_t call) {
-  constexpr std::size_t kMostKept = 4096;
+  constexpr std::size_t kMaxKept = 4096;
   if (meaning(call, false).role != CallMeaning::Role::action) return;
   const tit::Shape& shape = tables_.shapes[tables_.signatures[signature(call)].shape];
   std::map<std::vector<std::int64_t>, std::pair<std::uint32_t, std::uint64_t>> groups;
@@ -173,7 +173,7 @@ void ClassCounter::count_by_rank(std::uint32_t call) {
       key.push_back(shape.is_rank(hole) ? std::min<std::int64_t>(number, 0) : number);
     }
     ++groups.emplace(key, std::make_pair(position, std::uint64_t{0})).first->second.second;
-    if (groups.size() == kMostKept) take_all();
+    if (groups.size() == kMaxKept) take_all();
   }
   take_all();
 }

@@ -158,14 +158,14 @@ void StartedMessages::count(std::int32_t rank, std::uint64_t times, Statistics& 
 
 namespace {
 
-constexpr std::size_t kMostClasses = 1000;
-constexpr std::size_t kMostSignatures = 1000;
-constexpr std::size_t kMostSites = 1000;
-constexpr std::size_t kMostLoops = 200;
-constexpr std::size_t kMostLoopsOfClass = 20;
-constexpr std::size_t kMostStretches = 16;
-constexpr std::size_t kMostOutlines = 8;        // classes
-constexpr std::size_t kMostOutlineLines = 400;  // of an outline
+constexpr std::size_t kMaxClasses = 1000;
+constexpr std::size_t kMaxSignatures = 1000;
+constexpr std::size_t kMaxSites = 1000;
+constexpr std::size_t kMaxLoops = 200;
+constexpr std::size_t kMaxLoopsOfClass = 20;
+constexpr std::size_t kMaxStretches = 16;
+constexpr std::size_t kMaxOutlines = 8;        // classes
+constexpr std::size_t kMaxOutlineLines = 400;  // of an outline
 
 class Inspector {
  public:
@@ -207,7 +207,7 @@ class Inspector {
     found_.call_paths = call_paths_.summaries();
     found_.modules = module_comments(tables_);
     found_.call_path_count = found_.call_paths.size();
-    keep_largest(found_.call_paths, kMostSites,
+    keep_largest(found_.call_paths, kMaxSites,
                  [](const CallPathSummary& summary) { return summary.calls; });
     return std::move(found_);
   }
@@ -276,7 +276,7 @@ class Inspector {
   void take_loops(std::uint32_t number, const ProgramStructure& structure) {
     std::uint64_t others = 0;
     const std::uint64_t ranks = file_.ranks_of(number).size();
-    for (ProgramLoop& loop : structure.loops(kMostLoopsOfClass, others)) {
+    for (ProgramLoop& loop : structure.loops(kMaxLoopsOfClass, others)) {
       auto key = std::make_tuple(loop.iterations, loop.calls, loop.actions);
       LoopInClasses& summary = loops_[std::move(key)];
       const std::uint64_t entered = summary.loop.entered + loop.entered * ranks;
@@ -294,15 +294,15 @@ class Inspector {
 
   void finish_classes() {
     found_.class_count = found_.classes.size();
-    keep_largest(found_.classes, kMostClasses,
+    keep_largest(found_.classes, kMaxClasses,
                  [](const ClassSummary& summary) { return summary.ranks * summary.calls; });
     std::size_t outlines = 0;
     for (ClassSummary& summary : found_.classes) {
       find_stretches(summary);
-      if (outlines++ >= kMostOutlines) continue;
+      if (outlines++ >= kMaxOutlines) continue;
       const std::vector<std::string> unnamed;
       summary.outline =
-          ProgramStructure(tables_.classes[summary.number], unnamed).outline(kMostOutlineLines);
+          ProgramStructure(tables_.classes[summary.number], unnamed).outline(kMaxOutlineLines);
     }
   }
 
@@ -311,7 +311,7 @@ class Inspector {
     const auto end = [&] {
       if (stretch.first < 0) return;
       ++summary.stretch_count;
-      if (summary.stretches.size() < kMostStretches) summary.stretches.push_back(stretch);
+      if (summary.stretches.size() < kMaxStretches) summary.stretches.push_back(stretch);
     };
     for (const std::int32_t rank : file_.ranks_of(summary.number)) {
       if (rank != stretch.second + 1) {
@@ -326,7 +326,7 @@ class Inspector {
   void finish_loops() {
     for (auto& entry : loops_) found_.loops.push_back(std::move(entry.second));
     found_.loop_count += found_.loops.size();
-    keep_largest(found_.loops, kMostLoops,
+    keep_largest(found_.loops, kMaxLoops,
                  [](const LoopSummary& summary) { return summary.loop.all_calls(); });
   }
 
@@ -344,7 +344,7 @@ class Inspector {
     }
     for (auto& entry : by_text) found_.signatures.push_back(std::move(entry.second));
     found_.signature_count = found_.signatures.size();
-    keep_largest(found_.signatures, kMostSignatures,
+    keep_largest(found_.signatures, kMaxSignatures,
                  [](const SignatureSummary& summary) { return summary.calls; });
   }
 
@@ -365,7 +365,7 @@ class Inspector {
       }
     }
     found_.site_count = found_.sites.size();
-    keep_largest(found_.sites, kMostSites,
+    keep_largest(found_.sites, kMaxSites,
                  [](const SiteSummary& summary) { return summary.total.calls; });
   }
 

@@ -90,7 +90,7 @@ constexpr const char* kOtf2Losses[] = {
     "collective_without_beginning",
     "never_completed",
 };
-constexpr std::size_t kMostOtf2Losses = sizeof(kOtf2Losses) / sizeof(kOtf2Losses[0]);
+constexpr std::size_t kMaxOtf2Losses = sizeof(kOtf2Losses) / sizeof(kOtf2Losses[0]);
 
 // The definitions of the trace, by OTF2 number.
 struct Otf2Definitions {
@@ -265,7 +265,7 @@ class Otf2Calls {
   std::vector<std::uint32_t> calls_;
   std::vector<std::int64_t> computed_;
   std::vector<std::uint64_t> begins_, ends_;
-  std::pair<std::uint64_t, std::uint64_t> losses_[kMostOtf2Losses] = {};
+  std::pair<std::uint64_t, std::uint64_t> losses_[kMaxOtf2Losses] = {};
 
   // The records, concatenated, and a hash table of them.
   std::vector<std::uint64_t> all_words_;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kNoHole = std::numeric_limits<std::size_t>::max();
 // Maximum number of peers by rank that the plans of a class may keep.
-constexpr std::size_t kMostPeers = std::size_t{1} << 24;
+constexpr std::size_t kMaxPeers = std::size_t{1} << 24;
 
 }  // namespace
 
@@ -176,7 +176,7 @@ bool CallPlans::make_plain(std::uint32_t call, const CallDetails& details, CallP
     }
   }
   if (by_rank != kNoHole) {
-    if ((peers_.size() + 1) * program_.ranks().size() > kMostPeers) return false;
+    if ((peers_.size() + 1) * program_.ranks().size() > kMaxPeers) return false;
     plan.op.peer = 0;
     plan.peers = peers_of(call, by_rank);
     plan.by_position = kAll;
@@ -190,8 +190,8 @@ bool CallPlans::make_plain(std::uint32_t call, const CallDetails& details, CallP
 namespace {
 
 // Limits of numbers that a patch handles; lines with larger ones are parsed, with their errors.
-constexpr std::int64_t kMostPatched = 1'000'000'000'000;
-constexpr std::int64_t kMostScale = 1'000'000;
+constexpr std::int64_t kMaxPatched = 1'000'000'000'000;
+constexpr std::int64_t kMaxScale = 1'000'000;
 
 // Trial values for a number in a column.
 constexpr std::int64_t kTriedValue = 1;
@@ -229,7 +229,7 @@ struct CallPlans::Probe {
   std::uint32_t call;
   CallTable& calls;
   std::vector<std::int64_t> numbers = {};
-  Op ops[LineParser::kMostOps] = {};
+  Op ops[LineParser::kMaxOps] = {};
   std::size_t count = 0;
 };
 
@@ -346,7 +346,7 @@ bool CallPlans::find_patches(std::uint32_t call, CallDetails& details, CallTable
 bool CallPlans::find_patch(Probe& probe, std::size_t hole, std::int64_t other, FieldPatch& patch) {
   using Field = FieldPatch::Field;
   const std::int64_t value = probe.numbers[hole];
-  Op ops[LineParser::kMostOps];
+  Op ops[LineParser::kMaxOps];
   probe.numbers[hole] = other;
   const std::size_t count =
       parse(probe.call, probe.numbers, program_.ranks().front(), probe.calls, ops);
@@ -387,7 +387,7 @@ bool CallPlans::find_patch(Probe& probe, std::size_t hole, std::int64_t other, F
       const std::int64_t change = after.bytes - before.bytes;
       if (change % step != 0) return false;
       patch.scale = change / step;
-      if (patch.scale < 1 || patch.scale > kMostScale) return false;
+      if (patch.scale < 1 || patch.scale > kMaxScale) return false;
       if (before.bytes != patch.scale * value) return false;
     }
   }
@@ -401,7 +401,7 @@ bool CallPlans::in_range(const FieldPatch& patch, std::int64_t value) const {
     case FieldPatch::Field::tag:
       return value >= 0 && value <= std::numeric_limits<std::int32_t>::max();
     case FieldPatch::Field::bytes:
-      return value >= 0 && value <= kMostPatched;
+      return value >= 0 && value <= kMaxPatched;
     case FieldPatch::Field::amount:
       return tit::is_volume_code(static_cast<std::uint64_t>(value));
     case FieldPatch::Field::step:
@@ -444,8 +444,8 @@ bool CallPlans::equals_parsed(std::uint32_t call, const CallDetails& details, Ca
   for (std::size_t hole = 0; hole < call_signature.arguments.size(); ++hole) {
     if (call_signature.arguments[hole].mode == tit::Mode::column) numbers[hole] = kOtherTriedValue;
   }
-  Op parsed[LineParser::kMostOps];
-  Op applied[LineParser::kMostOps];
+  Op parsed[LineParser::kMaxOps];
+  Op applied[LineParser::kMaxOps];
   std::uint64_t step = 0;
   return parse(call, numbers, rank, tried, parsed) == details.count &&
          apply(details, numbers, applied, step) && same(parsed, applied, details.count);

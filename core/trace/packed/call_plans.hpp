@@ -62,7 +62,7 @@ struct FieldPatch {
 };
 
 struct CallDetails {
-  Op ops[LineParser::kMostOps];
+  Op ops[LineParser::kMaxOps];
   std::size_t count = 0;   // of operations
   std::uint64_t step = 1;  // line increment
   std::vector<FieldPatch> patches;

@@ -21,9 +21,9 @@ class ColumnStream {
     return decoder_.next(model);
   }
 
-  static constexpr std::uint32_t kMostAhead = 32;
+  static constexpr std::uint32_t kMaxAhead = 32;
 
-  // Reads ahead the values before these calls, at most kMostAhead, starting at `first_site`: one
+  // Reads ahead the values before these calls, at most kMaxAhead, starting at `first_site`: one
   // per call, whether its site varies or not. Stops at special sites and at the end of the current
   // block. Requires that no values are ahead.
   void read_ahead(const ProgramCall* calls, std::uint32_t count, std::uint32_t first_site);
@@ -52,7 +52,7 @@ class ColumnStream {
   std::unique_ptr<char[]> buffer_;
   std::uint64_t capacity_ = 0;
   std::size_t block_ = 0;  // index of the next one
-  std::uint32_t ahead_values_[kMostAhead];
+  std::uint32_t ahead_values_[kMaxAhead];
   std::uint8_t ahead_begin_ = 0;  // those before it have been taken
   std::uint8_t ahead_end_ = 0;
 };

@@ -74,7 +74,7 @@ bool receives_compete(const PackedFile& file, const TraceGrammar& grammar, std::
     program.numbers(call, file.position_of(rank), numbers);
     line.clear();
     append_line(tables.shapes[call_signature.shape], numbers, rank, line);
-    Op ops[LineParser::kMostOps];
+    Op ops[LineParser::kMaxOps];
     try {
       if (parser.parse(line, 1, false, ops) == 0) continue;
     } catch (const TraceError&) {

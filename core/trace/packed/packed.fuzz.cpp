@@ -16,35 +16,35 @@ namespace {
 using namespace tisim;
 
 // A trace of few bytes may have 2^62 calls.
-constexpr int kMostBatches = 200;
-constexpr int kMostLines = 2000;
-constexpr std::int32_t kMostRanks = 8;
+constexpr int kMaxBatches = 200;
+constexpr int kMaxLines = 2000;
+constexpr std::int32_t kMaxRanks = 8;
 
 void read(const std::string& bytes) {
   const auto set = TraceSet::open({test::file_of(bytes)}, "packed");
   CallTable calls;
   std::vector<Op> ops(64);
-  for (std::int32_t rank = 0; rank < std::min(set->ranks(), kMostRanks); ++rank) {
+  for (std::int32_t rank = 0; rank < std::min(set->ranks(), kMaxRanks); ++rank) {
     const auto reader = set->open(rank, calls);
-    for (int left = kMostBatches; left > 0 && reader->read(ops.data(), ops.size()) > 0;) --left;
+    for (int left = kMaxBatches; left > 0 && reader->read(ops.data(), ops.size()) > 0;) --left;
   }
 }
 
 void print(const std::string& bytes) {
   const PackedFile file(test::file_of(bytes));
   std::string line;
-  for (std::int32_t rank = 0; rank < std::min(file.ranks(), kMostRanks); ++rank) {
+  for (std::int32_t rank = 0; rank < std::min(file.ranks(), kMaxRanks); ++rank) {
     PackedText text(file, rank);
-    for (int left = kMostLines; left > 0 && text.next(line); --left) line.clear();
+    for (int left = kMaxLines; left > 0 && text.next(line); --left) line.clear();
   }
 }
 
 void walk(const std::string& bytes) {
   const PackedFile file(test::file_of(bytes));
   if (file.attributes() == nullptr) return;
-  for (std::int32_t rank = 0; rank < std::min(file.ranks(), kMostRanks); ++rank) {
+  for (std::int32_t rank = 0; rank < std::min(file.ranks(), kMaxRanks); ++rank) {
     // next() passes lines without attributes in one call, so the lines are limited instead.
-    if (file.calls_of(rank) > kMostLines) continue;
+    if (file.calls_of(rank) > kMaxLines) continue;
     for (AttributeWalk walk(file, rank); walk.next();) {
     }
   }

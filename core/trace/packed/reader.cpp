@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kMaxIdleCalls = 16777216;
 
 std::uint32_t line_in_op(std::uint64_t line) {
-  return static_cast<std::uint32_t>(std::min(line, PackedReader::kMostLines));
+  return static_cast<std::uint32_t>(std::min(line, PackedReader::kMaxLines));
 }
 
 }  // namespace
@@ -124,7 +124,7 @@ bool PackedReader::at_last_call() const {
 
 // Reads calls of a class without volumes in a column.
 std::size_t PackedReader::read_stretch(Op* out, std::size_t capacity) {
-  if (line_ > kMostLines - std::max(capacity, std::size_t{kBatch})) return read_call(out, capacity);
+  if (line_ > kMaxLines - std::max(capacity, std::size_t{kBatch})) return read_call(out, capacity);
   // Operations are prepared once most of them have been produced several times.
   constexpr std::uint64_t kOften = 4;
   if (!prepared_ && line_ >= kOften * plans_->program().rank_class().signatures.size())
@@ -203,7 +203,7 @@ std::size_t PackedReader::put_cached(Op* out, const Op* last) {
   const Cached& cached = cached_[plan.details];
   const auto room = static_cast<std::size_t>(last - out);
   if (cached.count < 2 || static_cast<std::size_t>(cached.count) > room) return 0;
-  if (cached.step > kMostLines - line_ - room) return 0;
+  if (cached.step > kMaxLines - line_ - room) return 0;
   ++at_;
   before_ = plan.kind + 1;
   line_ += cached.step;
@@ -219,7 +219,7 @@ std::size_t PackedReader::put_cached(Op* out, const Op* last) {
 std::size_t PackedReader::read_call(Op* out, std::size_t capacity) {
   const std::uint32_t call = (at_++)->call;
   const CallPlan& plan = plans_->at(call);
-  Op ops[1 + LineParser::kMostOps];
+  Op ops[1 + LineParser::kMaxOps];
   std::size_t count = 0;
   std::uint32_t site = tit::SiteTable::kNone;
   if (has_volumes_ || plan.has_columns)
@@ -299,7 +299,7 @@ std::size_t PackedReader::make_cached(std::uint32_t call, const CallPlan& plan, 
     const CallPlans* const before = plans_;
     count = make_from(call, plan, ops, step);
     // An `init` clears the cache.
-    if (plans_ == before && count <= Cached::kMostOps) {
+    if (plans_ == before && count <= Cached::kMaxOps) {
       cached.count = static_cast<std::int8_t>(count);
       cached.step = step;
       std::copy(ops, ops + count, cached.ops);
@@ -471,7 +471,7 @@ void PackedReader::skip_repetitions(std::uint64_t count) {
 std::size_t PackedReader::read_with_volumes(Op* out, std::size_t capacity) {
   const PackedFile& file = shared_->file();
   if (!column_) column_ = std::make_unique<ColumnStream>(file, file.column_of(rank_));
-  if (line_ > kMostLines - 2 * ColumnStream::kMostAhead) return read_call(out, capacity);
+  if (line_ > kMaxLines - 2 * ColumnStream::kMaxAhead) return read_call(out, capacity);
   if (column_->ahead() == 0) {
     const CallPlan& plan = plans_->data()[at_->call];
     const auto count = std::min(static_cast<std::ptrdiff_t>(max_ahead()), end_ - at_);

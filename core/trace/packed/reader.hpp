@@ -21,7 +21,7 @@ namespace tisim {
 class PackedReader final : public RankReader {
  public:
   // Largest line number of an operation; later lines count as this one.
-  static constexpr std::uint64_t kMostLines = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint64_t kMaxLines = std::numeric_limits<std::uint32_t>::max();
 
   // `owner` keeps `grammar` and `file` alive; `calls` must outlive the reader.
   PackedReader(const std::shared_ptr<const void>& owner, const TraceGrammar& grammar,
@@ -57,16 +57,16 @@ class PackedReader final : public RankReader {
 
   // Cached operations of a call that is not plain, on this rank.
   struct Cached {
-    static constexpr std::size_t kMostOps = 2;  // calls with more are not cached
+    static constexpr std::size_t kMaxOps = 2;  // calls with more are not cached
 
-    Op ops[kMostOps];
+    Op ops[kMaxOps];
     std::uint64_t step = 1;
     std::int8_t count = -1;  // -1: not produced yet
   };
   // Operations that did not fit in a batch.
   struct OverflowOps {
     // A call produces at most a preceding computation and the operations of its line.
-    static constexpr std::uint32_t kMinCapacity = 1 + LineParser::kMostOps;
+    static constexpr std::uint32_t kMinCapacity = 1 + LineParser::kMaxOps;
 
     explicit OverflowOps(std::uint32_t size) : ops(std::make_unique<Op[]>(size)), capacity(size) {}
 
@@ -106,7 +106,7 @@ class PackedReader final : public RankReader {
   }
   OverflowOps& overflow_buffer(std::uint32_t least);
   // Number of calls whose volumes are read at once.
-  std::uint32_t max_ahead() const { return saves_memory_ ? 8 : ColumnStream::kMostAhead; }
+  std::uint32_t max_ahead() const { return saves_memory_ ? 8 : ColumnStream::kMaxAhead; }
   bool next_stretch();
   std::optional<std::uint64_t> repetitions_at_turn();
   bool pass_turn(bool may_pass);

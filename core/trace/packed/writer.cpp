@@ -102,11 +102,11 @@ void LinePacker::line(std::string_view text, std::uint64_t number) {
 std::size_t LinePacker::quick_lines(std::string_view text) {
   if (!may_be_quick_) return 0;
   // Whole words can be read before the last bytes.
-  constexpr std::ptrdiff_t kLeastLeft = 4 * kWord;
+  constexpr std::ptrdiff_t kMinRemaining = 4 * kWord;
   const std::size_t prefix_size = compute_prefix_.size();
   const char* p = text.data();
   const char* const end = p + text.size();
-  while (end - p >= kLeastLeft) {
+  while (end - p >= kMinRemaining) {
     if (QuickLine::load(p) == compute_start_ &&
         QuickLine::load(p + prefix_size - kWord) == compute_end_) {
       const char* const behind = pass_whole_number(p + prefix_size);
@@ -124,12 +124,12 @@ std::size_t LinePacker::quick_lines(std::string_view text) {
 // Takes the volume of a computation at `p`, if it is a whole number of few digits before a newline;
 // returns the address after the newline, or nullptr.
 const char* LinePacker::pass_whole_number(const char* p) {
-  constexpr std::ptrdiff_t kMostDigits = 6;
+  constexpr std::ptrdiff_t kMaxDigits = 6;
   const char* const first = p;
   std::int64_t fault = 0;
   const std::int64_t value = QuickLine::digits(p, fault);
   const bool has_zeros = *first == '0' && p - first > 1;
-  if (fault < 0 || p - first > kMostDigits || *p != '\n' || has_zeros) return nullptr;
+  if (fault < 0 || p - first > kMaxDigits || *p != '\n' || has_zeros) return nullptr;
   part_.compute(static_cast<std::uint64_t>(value));
   return p + 1;
 }

@@ -19,7 +19,7 @@ std::int32_t PendingRequests::find(PendingList& list, std::int32_t rank, const O
     const RequestKey& named = this->key(at);
     if ((named.source == key.peer || request.source_lost) && named.destination == destination &&
         named.tag == key.tag) {
-      if (steps > kMostUnindexed) make_index(list, rank);
+      if (steps > kMaxUnindexed) make_index(list, rank);
       return at;
     }
   }

@@ -83,7 +83,7 @@ class RequestNumbers {
   // The request of a number, created on first use. References are valid until the next call.
   NumberedRequest& operator[](std::int32_t number) {
     const auto at = static_cast<std::size_t>(number);
-    if (at >= kMostDense) return large_[number];
+    if (at >= kMaxDense) return large_[number];
     if (at >= small_.size()) {
       small_.make_room(at + 1 - small_.size());
       while (small_.size() <= at) small_.push_back({});
@@ -93,7 +93,7 @@ class RequestNumbers {
   // Returns nullptr if no request has ever had the number.
   const NumberedRequest* find(std::int32_t number) const {
     const auto at = static_cast<std::size_t>(number);
-    if (at < kMostDense) return at < small_.size() ? &small_[at] : nullptr;
+    if (at < kMaxDense) return at < small_.size() ? &small_[at] : nullptr;
     const auto entry = large_.find(number);
     return entry == large_.end() ? nullptr : &entry->second;
   }
@@ -113,7 +113,7 @@ class RequestNumbers {
 
  private:
   // Numbers below this are in an array: at most 64 KiB for a rank with one large number.
-  static constexpr std::size_t kMostDense = 4096;
+  static constexpr std::size_t kMaxDense = 4096;
 
   Stack<NumberedRequest> small_;
   std::map<std::int32_t, NumberedRequest> large_;
@@ -186,7 +186,7 @@ class PendingRequests : public Pool<Request> {
 
  private:
   // Maximum number of requests of a rank that are searched linearly, without an index.
-  static constexpr std::int32_t kMostUnindexed = 16;
+  static constexpr std::int32_t kMaxUnindexed = 16;
 
   using Place = std::tuple<std::int32_t, std::uint16_t, std::int32_t, std::int32_t, std::int32_t,
                            std::uint32_t>;

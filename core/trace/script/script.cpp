@@ -36,7 +36,7 @@ class InstructionTable {
     key_.assign(fields);
     const auto known = numbers_.find(key_);
     if (known != numbers_.end()) return {Place::known, known->second};
-    if (numbers_.size() >= kMostKeptInstructions || bytes_ + fields.size() > kMostKeptBytes) {
+    if (numbers_.size() >= kMaxKeptInstructions || bytes_ + fields.size() > kMaxKeptBytes) {
       return {Place::full, 0};
     }
     const auto number = static_cast<std::uint32_t>(numbers_.size());
@@ -53,7 +53,7 @@ class InstructionTable {
 
 constexpr std::size_t kBufferedBytes = 256U << 10;
 // Maximum number of distinct computations kept; further ones are written with their amounts.
-constexpr std::size_t kMostKeptComputations = 4096;
+constexpr std::size_t kMaxKeptComputations = 4096;
 constexpr std::uint64_t kStepsBetweenReports = 4096;
 
 enum Code : std::uint64_t { kEnd, kLine, kCompute, kKeep, kOnce, kFirstNumber };
@@ -127,7 +127,7 @@ class RankScript {
 
   void add_computation(double amount, std::uint32_t line) {
     if (amount <= 0) return;
-    if (computations_ < kMostKeptComputations) {
+    if (computations_ < kMaxKeptComputations) {
       Op op;
       op.kind = Kind::compute;
       op.amount = amount;

@@ -38,8 +38,8 @@ namespace tisim {
 inline constexpr char kScriptMagic[] = "tisim script\n";
 inline constexpr std::uint64_t kScriptVersion = 1;
 // Limits of a reader: number of instructions kept, and their total bytes.
-inline constexpr std::size_t kMostKeptInstructions = 1U << 16;
-inline constexpr std::size_t kMostKeptBytes = 16U << 20;
+inline constexpr std::size_t kMaxKeptInstructions = 1U << 16;
+inline constexpr std::size_t kMaxKeptBytes = 16U << 20;
 
 // Writes DIRECTORY/rank-N.script for each rank. Memory use does not grow with the length of the
 // trace. Throws TraceError if a line is invalid, if an operation is not one of MPI's (or, with

@@ -13,7 +13,7 @@ namespace tisim {
 // Lines are numbered from 0 in order of first use.
 class KnownLines {
  public:
-  KnownLines() : slots_(kFewestSlots, 0), followers_(kFollowers, 0), characters_(kPadding, '\0') {}
+  KnownLines() : slots_(kMinSlots, 0), followers_(kFollowers, 0), characters_(kPadding, '\0') {}
 
   // Returns the number of a line without its newline, and makes it the previous line.
   std::uint32_t number(std::string_view text, bool& is_new) {
@@ -56,7 +56,7 @@ class KnownLines {
     std::size_t offset;
     std::uint32_t size;
   };
-  static constexpr std::size_t kFewestSlots = 256;
+  static constexpr std::size_t kMinSlots = 256;
   // An eight-byte word can be read at every byte of a line.
   static constexpr std::size_t kPadding = sizeof(std::uint64_t);
   static constexpr unsigned kFollowersBits = 11;

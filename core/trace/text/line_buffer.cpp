@@ -21,7 +21,7 @@ bool LineBuffer::refill() {
     }
     std::memset(data_.get() + bytes_end_, 0, kPadding);
     if (take_lines(scanned)) return true;
-    if (bytes_end_ > kLongestLine) {
+    if (bytes_end_ > kMaxLineBytes) {
       throw TraceError(file_->name, 0, "has a line of more than 64 MB; is it a trace?");
     }
   }

@@ -19,7 +19,7 @@ inline constexpr char kLineMark = '\x02';
 class LineBuffer {
  public:
   // Maximum bytes of a line; a file with a longer one is not a trace.
-  static constexpr std::size_t kLongestLine = std::size_t{64} << 20;
+  static constexpr std::size_t kMaxLineBytes = std::size_t{64} << 20;
   // Number of readable bytes after the last line (their values are unspecified).
   static constexpr std::size_t kPadding = 64;
 

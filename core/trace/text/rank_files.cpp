@@ -15,7 +15,7 @@ namespace tisim {
 
 namespace {
 
-constexpr std::size_t kMostNamed = 8;
+constexpr std::size_t kMaxNamed = 8;
 
 // The rank of the first line that is not a comment.
 std::int64_t rank_of(const TraceFile& file) {
@@ -44,7 +44,7 @@ void check_ranks_complete(const std::vector<std::int64_t>& ranks, const std::str
   std::size_t named = 0;
   std::size_t next = 0;
   std::int64_t absent = ranks.back() + 1 - count;
-  for (std::int64_t rank = 0; rank < ranks.back() && named < kMostNamed; ++rank) {
+  for (std::int64_t rank = 0; rank < ranks.back() && named < kMaxNamed; ++rank) {
     if (ranks[next] == rank) {
       ++next;
     } else {

@@ -78,7 +78,7 @@ std::size_t TextReader::read_line(Op* out, std::size_t capacity) {
     return 0;
   }
   ++line_;
-  Op ops[LineParser::kMostOps];
+  Op ops[LineParser::kMaxOps];
   const bool cut = lines_.is_cut(line.data() + line.size());
   const std::size_t made = parser_.parse(line, line_, cut, ops);
   quick_.set_default_width(parser_.double_default() ? kDoubleWidth : kByteWidth);

@@ -145,9 +145,11 @@ ArgumentRole CollectiveLayout::role(std::int64_t index, std::int64_t arguments) 
 
 namespace {
 
-constexpr double kLargest = 0x1.0p53;  // largest exact integer range of a double
+constexpr double kMaxExactInteger = 0x1.0p53;  // largest exact integer range of a double
 
-bool is_whole(double value) { return std::abs(value) <= kLargest && value == std::floor(value); }
+bool is_whole(double value) {
+  return std::abs(value) <= kMaxExactInteger && value == std::floor(value);
+}
 
 // Call::arguments excludes the flops of all operations except reducescatter.
 bool lacks_flops(Operation operation) {

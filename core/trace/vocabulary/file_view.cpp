@@ -8,22 +8,22 @@ namespace tisim {
 
 namespace {
 
-constexpr double kLargestOfView = 9007199254740992.0;  // 2^53: doubles represent all integers below
-constexpr std::size_t kLeastNumbers = 3;               // displacement, block, distance
-constexpr std::size_t kMostNumbers = 3 + 2 * 16;       // 16 levels
+constexpr double kMaxViewNumber = 9007199254740992.0;  // 2^53: doubles represent all integers below
+constexpr std::size_t kMinNumbers = 3;                 // displacement, block, distance
+constexpr std::size_t kMaxNumbers = 3 + 2 * 16;        // 16 levels
 
 std::string view_text(double number) { return std::to_string(static_cast<std::int64_t>(number)); }
 
 }  // namespace
 
 std::string FileView::error_of(std::span<const double> numbers) {
-  if (numbers.size() < kLeastNumbers || numbers.size() > kMostNumbers || numbers.size() % 2 == 0) {
+  if (numbers.size() < kMinNumbers || numbers.size() > kMaxNumbers || numbers.size() % 2 == 0) {
     return "a view needs a displacement, the bytes of a block, a count and a distance for each of "
            "at "
            "most 16 levels, and the distance at which everything repeats";
   }
   for (const double number : numbers) {
-    if (number >= 0 && number < kLargestOfView) continue;
+    if (number >= 0 && number < kMaxViewNumber) continue;
     return "a number of a view is not between 0 and 2^53";
   }
   double bytes = numbers[1];
@@ -40,7 +40,7 @@ std::string FileView::error_of(std::span<const double> numbers) {
     }
     bytes *= count;
     span += (count - 1) * distance;
-    if (span >= kLargestOfView) return "a view spans more than 2^53 bytes";
+    if (span >= kMaxViewNumber) return "a view spans more than 2^53 bytes";
   }
   return {};
 }

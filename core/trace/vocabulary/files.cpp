@@ -65,7 +65,7 @@ bool has_handle(Operation call) {
 
 namespace {
 
-constexpr std::size_t kMostDigits = 19;
+constexpr std::size_t kMaxDigits = 19;
 
 // The directive after a `%`: its length, and the minimum number of digits of the rank.
 struct Directive {
@@ -83,7 +83,7 @@ Directive directive_at(std::string_view text) {
   for (; at < text.size() && text[at] >= '0' && text[at] <= '9' && at < 4; ++at) {
     digits = 10 * digits + static_cast<std::size_t>(text[at] - '0');
   }
-  if (at == text.size() || text[at] != 'd' || digits == 0 || digits > kMostDigits) return {};
+  if (at == text.size() || text[at] != 'd' || digits == 0 || digits > kMaxDigits) return {};
   return {at + 1, digits, false};
 }
 

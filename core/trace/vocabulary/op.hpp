@@ -96,7 +96,7 @@ inline constexpr std::int64_t kNoPrecede = 1;  // no accesses before it
 inline constexpr std::int64_t kNoSucceed = 2;  // no accesses after it
 
 // The tag of an operation of kind `window` combines its call and its window.
-inline constexpr std::int32_t kMostWindows = 1 << 23;
+inline constexpr std::int32_t kMaxWindows = 1 << 23;
 inline std::int32_t window_tag(Operation call, std::int32_t window) {
   return static_cast<std::int32_t>(call) | window << 8;
 }

@@ -79,7 +79,7 @@ struct Key {
   friend constexpr bool operator==(const Key&, const Key&) = default;
 };
 
-constexpr std::size_t kLongestName = 24;
+constexpr std::size_t kMaxNameLength = 24;
 
 constexpr Key key_of(std::string_view word) {
   Key key;
@@ -111,7 +111,7 @@ struct Index {
 
   constexpr Index() {
     for (std::size_t i = 0; i < kActions.size(); ++i) {
-      if (kActions[i].name.size() > kLongestName) throw "a name is too long for a key";
+      if (kActions[i].name.size() > kMaxNameLength) throw "a name is too long for a key";
       const Key key = key_of(kActions[i].name);
       std::size_t at = slot_of(key);
       while (action[at] != 0) at = (at + 1) % kSlots;
@@ -124,7 +124,7 @@ struct Index {
 constexpr Index kIndex;
 
 const Action* find_known(std::string_view word) {
-  if (word.size() > kLongestName) return nullptr;
+  if (word.size() > kMaxNameLength) return nullptr;
   const Key key = key_of(word);
   for (std::size_t at = slot_of(key); kIndex.action[at] != 0; at = (at + 1) % kSlots) {
     if (kIndex.keys[at] == key) return &kActions[kIndex.action[at] - 1U];
@@ -192,7 +192,7 @@ const Action* Vocabulary::find(std::string_view word) const {
 }
 
 std::string Vocabulary::nearest(std::string_view word) const {
-  if (word.size() > kLongestName + 8) return "";
+  if (word.size() > kMaxNameLength + 8) return "";
   std::vector<std::pair<std::size_t, std::string_view>> near;
   const auto consider = [&](std::string_view name) {
     const std::size_t edits = distance(word, name);

@@ -21,8 +21,8 @@ struct SkippedLines {
 
   // Lines in the loop move to the last skipped repetition.
   std::uint32_t moved(std::uint32_t line) const {
-    constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
-    return line <= loop_begin ? line : static_cast<std::uint32_t>(std::min(line + by, kMost));
+    constexpr std::uint64_t kMaxLine = std::numeric_limits<std::uint32_t>::max();
+    return line <= loop_begin ? line : static_cast<std::uint32_t>(std::min(line + by, kMaxLine));
   }
 };
 

@@ -12,16 +12,16 @@ namespace tisim::tit {
 namespace {
 
 // Probabilities are in units of 1 / 65,536; logits, ln(p / (1 - p)), in units of 1 / 256.
-constexpr int kMostLogit = 2047;
+constexpr int kMaxLogit = 2047;
 
 struct Logistic {
-  std::array<std::uint16_t, 2 * kMostLogit + 1> probability_of{};  // of a logit, + kMostLogit
-  std::array<std::int16_t, 4096> logit_of{};                       // of a probability / 16
+  std::array<std::uint16_t, 2 * kMaxLogit + 1> probability_of{};  // of a logit, + kMaxLogit
+  std::array<std::int16_t, 4096> logit_of{};                      // of a probability / 16
 
   Logistic() {
-    for (int logit = -kMostLogit; logit <= kMostLogit; ++logit) {
+    for (int logit = -kMaxLogit; logit <= kMaxLogit; ++logit) {
       const double probability = 65536.0 / (1.0 + std::exp(-logit / 256.0));
-      probability_of[static_cast<std::size_t>(logit + kMostLogit)] =
+      probability_of[static_cast<std::size_t>(logit + kMaxLogit)] =
           static_cast<std::uint16_t>(std::lround(probability));
     }
     for (std::size_t i = 0; i < logit_of.size(); ++i) {
@@ -79,8 +79,8 @@ class BitPredictor {
       sum += std::int64_t{logits_[i]} * weights_[set_][i];
     }
     const auto logit = static_cast<int>(
-        std::max<std::int64_t>(-kMostLogit, std::min<std::int64_t>(kMostLogit, sum >> 16)));
-    predicted_ = tables_.probability_of[static_cast<std::size_t>(logit + kMostLogit)];
+        std::max<std::int64_t>(-kMaxLogit, std::min<std::int64_t>(kMaxLogit, sum >> 16)));
+    predicted_ = tables_.probability_of[static_cast<std::size_t>(logit + kMaxLogit)];
     return predicted_;
   }
 
@@ -108,7 +108,7 @@ class BitPredictor {
   static constexpr std::size_t kInputs = kContexts + 1;
   static constexpr std::int32_t kFirstWeight = 65536 * 3 / 10;
   static constexpr std::int32_t kLearningRate = 2;
-  static constexpr std::size_t kLeastMatch = 4;
+  static constexpr std::size_t kMinMatch = 4;
 
   std::size_t match_rank() const { return std::min<std::size_t>(match_length_, 15); }
 
@@ -119,9 +119,9 @@ class BitPredictor {
       ++match_;
       ++match_length_;
     }
-    if (end >= kLeastMatch) {
+    if (end >= kMinMatch) {
       std::uint32_t hash = 0;
-      for (std::size_t i = 1; i <= kLeastMatch; ++i) hash = (hash << 8) | byte_at(end - i);
+      for (std::size_t i = 1; i <= kMinMatch; ++i) hash = (hash << 8) | byte_at(end - i);
       std::uint32_t& last = last_seen_[(hash * 0x9e3779b1U) % last_seen_.size()];
       if (match_length_ == 0 && last > 0) {
         match_ = last;

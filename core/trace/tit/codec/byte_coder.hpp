@@ -15,12 +15,12 @@ namespace tisim::tit {
 
 // Step of a probability, in 1 / 65,536 of the distance, by number of observed bits.
 struct CounterRates {
-  static constexpr unsigned kMostSeen = 30;
+  static constexpr unsigned kMaxSeen = 30;
 
-  std::array<std::int32_t, kMostSeen + 1> of{};
+  std::array<std::int32_t, kMaxSeen + 1> of{};
 
   constexpr CounterRates() {
-    for (unsigned seen = 0; seen <= kMostSeen; ++seen) {
+    for (unsigned seen = 0; seen <= kMaxSeen; ++seen) {
       of[seen] = static_cast<std::int32_t>(131072U / (2U * seen + 3U));
     }
   }
@@ -41,7 +41,7 @@ struct Counter {
   // Moves by the remaining distance times rate().
   void move(std::int64_t way) {
     probability = static_cast<std::uint16_t>(probability + (way >> 16));
-    if (seen < CounterRates::kMostSeen) ++seen;
+    if (seen < CounterRates::kMaxSeen) ++seen;
   }
 };
 
@@ -149,10 +149,10 @@ class BitDecoder {
 
 // Upper bound on the bytes that a byte of code represents: the less probable bit of a predicted
 // byte keeps at least 22 / 65,536 of the interval. Higher ratios are stored in another form.
-constexpr std::size_t kMostExpansion = 2100;
+constexpr std::size_t kMaxExpansion = 2100;
 
 inline bool may_expand(std::string_view coded, std::size_t expected_size) {
-  return expected_size / kMostExpansion <= coded.size();
+  return expected_size / kMaxExpansion <= coded.size();
 }
 
 // Throws FormatError if so few bytes of code cannot represent so many bytes.

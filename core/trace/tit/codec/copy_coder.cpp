@@ -11,10 +11,10 @@ namespace tisim::tit {
 
 namespace {
 
-constexpr unsigned kMostNumberBits = 32;  // of a number
+constexpr unsigned kMaxNumberBits = 32;  // of a number
 // Minimum length of a copy with a new distance, and of one with the previous distance.
-constexpr std::size_t kLeastCopy = 3;
-constexpr std::size_t kLeastAgain = 2;
+constexpr std::size_t kMinCopy = 3;
+constexpr std::size_t kMinAgain = 2;
 
 unsigned size_in_bits(std::size_t number) {
   unsigned bits = 0;
@@ -24,9 +24,8 @@ unsigned size_in_bits(std::size_t number) {
 
 // Counters of numbers from 1 on.
 struct NumberCounters {
-  std::array<Counter, kMostNumberBits + 1> size;  // whether there are more bits
-  std::array<std::array<Counter, kMostNumberBits>, kMostNumberBits + 1>
-      bit;  // by the number of bits
+  std::array<Counter, kMaxNumberBits + 1> size;  // whether there are more bits
+  std::array<std::array<Counter, kMaxNumberBits>, kMaxNumberBits + 1> bit;  // by the number of bits
 };
 
 struct CopyCounters {
@@ -55,7 +54,7 @@ class CopyEncoder {
     const bool is_again = distance == distance_;
     put(counters_.is_again, is_again ? 1 : 0);
     if (!is_again) put_number(counters_.distance, distance);
-    put_number(counters_.length, length - (is_again ? kLeastAgain : kLeastCopy) + 1);
+    put_number(counters_.length, length - (is_again ? kMinAgain : kMinCopy) + 1);
     distance_ = distance;
   }
   std::size_t last_distance() const { return distance_; }
@@ -95,7 +94,7 @@ class CopyFinder {
 
   // Makes the bytes at a place available for copies.
   void add(std::size_t place) {
-    if (place + kLeastCopy > bytes_.size()) return;
+    if (place + kMinCopy > bytes_.size()) return;
     std::uint32_t& first = first_[slot(place)];
     next_[place] = first;
     first = static_cast<std::uint32_t>(place);
@@ -111,26 +110,26 @@ class CopyFinder {
           kBits * static_cast<int>(length) - static_cast<int>(cost + 2 * size_in_bits(length));
       if (gain > best.gain) best = {distance, length, gain};
     };
-    if (last_distance > 0) consider(last_distance, kLeastAgain, 0);
-    if (place + kLeastCopy > bytes_.size()) return best;
+    if (last_distance > 0) consider(last_distance, kMinAgain, 0);
+    if (place + kMinCopy > bytes_.size()) return best;
     std::uint32_t from = first_[slot(place)];
-    for (unsigned tries = 0; from != kNone && tries < kMostTries; ++tries, from = next_[from]) {
+    for (unsigned tries = 0; from != kNone && tries < kMaxTries; ++tries, from = next_[from]) {
       const std::size_t distance = place - from;
-      consider(distance, kLeastCopy, 3 * size_in_bits(distance) / 2 + 2);
+      consider(distance, kMinCopy, 3 * size_in_bits(distance) / 2 + 2);
     }
     return best;
   }
 
  private:
   static constexpr int kBits = 4;  // approximate cost of a byte
-  static constexpr unsigned kMostTries = 32;
-  static constexpr std::size_t kMostLength = std::size_t{1} << 16;
+  static constexpr unsigned kMaxTries = 32;
+  static constexpr std::size_t kMaxLength = std::size_t{1} << 16;
   static constexpr unsigned kPlaceBits = 14;
   static constexpr std::size_t kPlaces = std::size_t{1} << kPlaceBits;
   static constexpr std::uint32_t kNone = 0xffffffffU;
 
   std::size_t length_at(std::size_t place, std::size_t distance) const {
-    const std::size_t most = std::min(bytes_.size() - place, kMostLength);
+    const std::size_t most = std::min(bytes_.size() - place, kMaxLength);
     const char* const here = bytes_.data() + place;
     std::size_t length = 0;
     while (length < most && here[length] == *(here + length - distance)) ++length;
@@ -138,7 +137,7 @@ class CopyFinder {
   }
   std::size_t slot(std::size_t place) const {
     std::uint32_t key = 0;
-    for (std::size_t i = 0; i < kLeastCopy; ++i) {
+    for (std::size_t i = 0; i < kMinCopy; ++i) {
       key = (key << 8) | static_cast<unsigned char>(bytes_[place + i]);
     }
     return (key * 0x9e3779b1U) >> (32 - kPlaceBits);
@@ -169,7 +168,7 @@ class CopyDecoder {
     const bool is_again = decoder_.take(counters_.is_again) != 0;
     if (!is_again) distance_ = take_number(counters_.distance);
     const std::size_t length =
-        take_number(counters_.length) + (is_again ? kLeastAgain : kLeastCopy) - 1;
+        take_number(counters_.length) + (is_again ? kMinAgain : kMinCopy) - 1;
     if (distance_ == 0 || distance_ > static_cast<std::size_t>(at - begin) ||
         length > static_cast<std::size_t>(end - at)) {
       throw FormatError("a coded section copies missing bytes");
@@ -185,7 +184,7 @@ class CopyDecoder {
   [[gnu::always_inline]] std::size_t take_number(NumberCounters& counters) {
     unsigned bits = 1;
     while (decoder_.take(counters.size[bits]) != 0) {
-      if (++bits > kMostNumberBits) throw FormatError("a coded section has too large a number");
+      if (++bits > kMaxNumberBits) throw FormatError("a coded section has too large a number");
     }
     std::size_t number = 1;
     for (unsigned place = bits - 1; place > 0; --place) {

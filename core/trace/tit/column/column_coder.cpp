@@ -47,7 +47,7 @@ ColumnEncoder::ColumnEncoder(std::vector<SiteModel> models) : ColumnEncoder(std:
 }
 
 ColumnEncoder::CodingTable ColumnEncoder::table_of(const SiteModel& its) {
-  constexpr std::uint64_t kMostValues = std::uint64_t{1} << 16;
+  constexpr std::uint64_t kMaxValues = std::uint64_t{1} << 16;
   CodingTable table;
   table.model = &its;
   std::uint32_t first = 0;
@@ -70,7 +70,7 @@ ColumnEncoder::CodingTable ColumnEncoder::table_of(const SiteModel& its) {
         static_cast<std::uint16_t>(slot);
   }
   table.lowest = table.bins.front().low;
-  if (its.largest() - table.lowest < kMostValues) {
+  if (its.largest() - table.lowest < kMaxValues) {
     // The widths of such bins are at most 16.
     table.bin_of.resize(static_cast<std::size_t>(its.largest() - table.lowest) + 1);
     std::uint16_t number = 0;
@@ -109,7 +109,7 @@ ColumnEncoder::CodingTable ColumnEncoder::table_of(const SiteModel& its) {
          table.slots[bin.first_number + product % bin.frequency];
 }
 
-// A decoder takes a word whenever a state is below kLeastState and a word is left. Initial states
+// A decoder takes a word whenever a state is below kMinState and a word is left. Initial states
 // of 0 shorten short streams, but a state may still be that low when another one emits its first
 // word: then this returns nullptr, otherwise the last word.
 std::uint32_t* ColumnEncoder::encode_all(Rest rest, std::uint64_t first_state,
@@ -130,7 +130,7 @@ std::uint32_t* ColumnEncoder::encode_all(Rest rest, std::uint64_t first_state,
     last = state;
   };
   while (rest.size > 0 && words == end) encode_next();
-  if (words != end && std::min({next, second, third}) < kLeastState) return nullptr;
+  if (words != end && std::min({next, second, third}) < kMinState) return nullptr;
   while (rest.size > 0) encode_next();
   // The value before the first one would use the last state.
   states[3] = next;
@@ -151,7 +151,7 @@ std::string ColumnEncoder::encode(const std::uint64_t* values, const std::uint32
   std::uint64_t states[kStates];
   const Rest rest{values, sites, size};
   const std::uint32_t* words = encode_all(rest, 0, states);
-  if (words == nullptr) words = encode_all(rest, kLeastState, states);
+  if (words == nullptr) words = encode_all(rest, kMinState, states);
   const std::uint32_t* const end = words_.get() + words_size_;
   std::string stream;
   stream.reserve(static_cast<std::size_t>(end - words) * sizeof *words + kStates * 8 + kStates / 2);

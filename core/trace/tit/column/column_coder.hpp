@@ -86,7 +86,7 @@ class ColumnEncoder {
 // its bin is wider than 2^20).
 
 // A state below this takes a word of the stream, if there is one left.
-constexpr std::uint64_t kLeastState = std::uint64_t{1} << 32;
+constexpr std::uint64_t kMinState = std::uint64_t{1} << 32;
 constexpr unsigned kStates = 4;
 
 // Decoder state that loops over many values keep in registers.
@@ -114,7 +114,7 @@ struct DecoderState {
     const std::uint64_t above = state << (bits & BinChoice::kLarge);
     if (kWords == Words::often) {
       take_often(state, at);
-    } else if (state < kLeastState && (kWords == Words::rarely || at != end)) {
+    } else if (state < kMinState && (kWords == Words::rarely || at != end)) {
       take_word(state, at);
     }
     return static_cast<std::uint32_t>(product - above) + (bits >> BinChoice::kWidthBits);
@@ -165,7 +165,7 @@ class ColumnDecoder {
     for (const std::uint64_t other : state_.states) {
       if (other != first) return false;
     }
-    return state_.at == state_.end && (first == 0 || first == kLeastState);
+    return state_.at == state_.end && (first == 0 || first == kMinState);
   }
 
   DecoderState& state() { return state_; }
@@ -173,7 +173,7 @@ class ColumnDecoder {
  private:
   std::uint64_t large_value(std::uint64_t product, const LargeBin& bin);
   void refill() {
-    if (state_.states[0] < kLeastState && state_.at != state_.end) {
+    if (state_.states[0] < kMinState && state_.at != state_.end) {
       DecoderState::take_word(state_.states[0], state_.at);
     }
   }

@@ -153,10 +153,10 @@ class Grower {
 }  // namespace
 
 BinTree BinTree::choose(const Histogram& values) {
-  constexpr std::size_t kMostBins = kAllFrequencies / 2;
+  constexpr std::size_t kMaxBins = kAllFrequencies / 2;
   unsigned bin_bits = kBinBits;
   Grower grown(values, bin_bits);
-  while (grown.tree.bins.size() > kMostBins) grown = Grower(values, bin_bits *= 2);
+  while (grown.tree.bins.size() > kMaxBins) grown = Grower(values, bin_bits *= 2);
   BinTree tree = std::move(grown.tree);
   const std::vector<std::uint16_t> weights = scaled(grown.bin_counts, values.total());
   for (std::size_t i = 0; i < weights.size(); ++i) tree.bins[i].weight = weights[i];
@@ -406,7 +406,7 @@ class Clustering {
  private:
   // Cost of referring to a shared model.
   static constexpr double kNameBits = 5;
-  static constexpr std::size_t kMostTried = 48;  // clusters
+  static constexpr std::size_t kMaxTried = 48;  // clusters
   // Above this many values, the model is a small part of the total size.
   static constexpr std::uint64_t kLarge = 20'000;
 
@@ -417,7 +417,7 @@ class Clustering {
     own.bits = bits_of(own.model, own.values);
     std::size_t nearest = clusters.size();
     double least = std::numeric_limits<double>::infinity();
-    for (std::size_t i = clusters.size() - std::min(clusters.size(), kMostTried);
+    for (std::size_t i = clusters.size() - std::min(clusters.size(), kMaxTried);
          i < clusters.size() && own.values.total() < kLarge; ++i) {
       const double bits = clusters[i].model.coded_bits(own.values);
       if (bits < least) nearest = i;

@@ -7,8 +7,8 @@ namespace tisim::tit {
 
 namespace {
 
-constexpr std::size_t kLongestName = 64;
-constexpr std::size_t kLongestAttributeText = 1 << 16;
+constexpr std::size_t kMaxNameLength = 64;
+constexpr std::size_t kMaxAttributeTextLength = 1 << 16;
 constexpr unsigned kAttributeBits = 8;  // of an attribute's number
 
 std::uint64_t site_key(std::uint32_t attribute, std::uint32_t kind, bool is_before) {
@@ -85,7 +85,7 @@ std::string Attribute::error_of_name(std::string_view name) {
   if (name.empty() || !is_letter(name.front())) {
     return "the name of an attribute does not begin with a small letter";
   }
-  if (name.size() > kLongestName) return "the name of an attribute is too long";
+  if (name.size() > kMaxNameLength) return "the name of an attribute is too long";
   if (!std::all_of(name.begin(), name.end(), may_follow)) {
     return "the name of an attribute has a character that it cannot have";
   }
@@ -93,7 +93,7 @@ std::string Attribute::error_of_name(std::string_view name) {
 }
 
 std::string Attribute::error_of_text(std::string_view text) {
-  if (text.size() > kLongestAttributeText) return "a text of an attribute is too long";
+  if (text.size() > kMaxAttributeTextLength) return "a text of an attribute is too long";
   for (const char c : text) {
     if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') {
       return "a text of an attribute has a character that is not printed";
@@ -162,7 +162,7 @@ void AttributeTables::write(Bytes& out) const {
 
 void AttributeTables::read(ByteReader& in, const TraceTables& tables) {
   const std::size_t count = in.count("the number of attributes", 2);
-  if (count > kMostAttributes) throw FormatError("it has too many attributes");
+  if (count > kMaxAttributes) throw FormatError("it has too many attributes");
   for (std::size_t i = 0; i < count; ++i) {
     Attribute attribute;
     attribute.name = std::string(in.text());

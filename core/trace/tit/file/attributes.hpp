@@ -23,7 +23,7 @@ enum class AttributeKind : std::uint8_t {
   rank,      // a rank that varies between calls
 };
 constexpr std::uint8_t kAttributeKinds = 4;
-constexpr std::size_t kMostAttributes = 64;
+constexpr std::size_t kMaxAttributes = 64;
 
 struct Attribute {
   std::string name;

@@ -10,11 +10,11 @@ namespace {
 
 // Magic, version, CRC-32C of the table; then the length of the table and the table.
 constexpr std::size_t kFixedHeader = 8 + 4 + 4;
-constexpr std::size_t kMostLength = 10;  // bytes of a varint
+constexpr std::size_t kMaxVarintBytes = 10;  // bytes of a varint
 constexpr std::uint8_t kRequired = 1;
 constexpr std::uint8_t kCoded = 2;
 constexpr std::uint8_t kByCopies = 4;
-constexpr std::uint64_t kLargestLength = std::uint64_t{1} << 62;
+constexpr std::uint64_t kMaxLength = std::uint64_t{1} << 62;
 
 std::uint8_t flags_of(const Section& section) {
   const std::uint8_t required = section.required ? kRequired : 0;
@@ -60,8 +60,8 @@ Section read_entry(ByteReader& in, std::uint64_t offset) {
   section.required = (flags & kRequired) != 0;
   section.coding = coding_of(flags);
   section.offset = offset;
-  section.stored = in.at_most(kLargestLength - offset, "a section's length");
-  section.size = section.coding != Coding::none ? in.at_most(kLargestLength, "a section's length")
+  section.stored = in.at_most(kMaxLength - offset, "a section's length");
+  section.size = section.coding != Coding::none ? in.at_most(kMaxLength, "a section's length")
                                                 : section.stored;
   section.checksum = in.fixed32();
   return section;
@@ -124,7 +124,7 @@ std::uint32_t container_version(const ByteSource& source) {
 }
 
 std::vector<Section> read_container(const ByteSource& source) {
-  const std::string head = source.read(0, kFixedHeader + kMostLength);
+  const std::string head = source.read(0, kFixedHeader + kMaxVarintBytes);
   ByteReader in(head);
   if (in.bytes(kMagic.size()) != kMagic) throw FormatError("it does not begin like a packed trace");
   in.fixed32();

@@ -8,7 +8,7 @@ namespace tisim::tit {
 
 namespace {
 
-constexpr std::size_t kMostDigits = 18;
+constexpr std::size_t kMaxDigits = 18;
 
 bool is_decimal_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_mark(char c) { return c >= 0 && c < kFirstPlain; }
@@ -36,7 +36,7 @@ std::size_t end_of_word(std::string_view text, std::size_t at) {
 bool read_plain_number(std::string_view text, std::int64_t& value) {
   const bool negative = !text.empty() && text.front() == '-';
   const std::string_view digits = text.substr(negative ? 1 : 0);
-  if (digits.empty() || digits.size() > kMostDigits) return false;
+  if (digits.empty() || digits.size() > kMaxDigits) return false;
   if (digits.front() == '0' && (digits.size() > 1 || negative)) return false;
   value = 0;
   for (const char c : digits) {
@@ -96,7 +96,7 @@ Line name_of(std::string_view name) {
   Line line;
   for (std::size_t at = 0; at < name.size();) {
     std::size_t end = at;
-    while (end < name.size() && end - at < kMostDigits && is_decimal_digit(name[end])) ++end;
+    while (end < name.size() && end - at < kMaxDigits && is_decimal_digit(name[end])) ++end;
     if (end == at) {
       append_plain(name.substr(at++, 1), line.shape);
       continue;
@@ -146,7 +146,7 @@ std::string error_of_shape(std::string_view shape) {
     if (c != kLiteralMark && c != kPaddedMark) continue;
     if (is_last) return "a line ends inside a mark";
     ++i;
-    if (c == kPaddedMark && (shape[i] < 1 || shape[i] > static_cast<char>(kMostDigits))) {
+    if (c == kPaddedMark && (shape[i] < 1 || shape[i] > static_cast<char>(kMaxDigits))) {
       return "a number has an impossible width";
     }
   }

@@ -11,7 +11,7 @@ namespace tisim::tit {
 namespace {
 
 // A reader needs about 20 bytes per rank, and a file of a few hundred bytes may have many ranks.
-constexpr std::uint64_t kMostRanksOfFile = 67'108'864;
+constexpr std::uint64_t kMaxRanksOfFile = 67'108'864;
 constexpr unsigned kModeBits = 3;
 constexpr std::uint64_t kModeMask = (1U << kModeBits) - 1;
 
@@ -161,7 +161,7 @@ void TraceTables::write_trace(Bytes& out) const {
 }
 
 void TraceTables::read_trace(ByteReader& in) {
-  ranks = static_cast<std::uint32_t>(in.at_most(kMostRanksOfFile, "the number of ranks"));
+  ranks = static_cast<std::uint32_t>(in.at_most(kMaxRanksOfFile, "the number of ranks"));
   if (ranks == 0) throw FormatError("it has no rank");
   const std::uint8_t flags = in.byte();
   layout.legacy = (flags & 1) != 0;
@@ -385,7 +385,7 @@ void TraceTables::number_kinds() {
     for (; at < signature.arguments.size(); ++at) {
       const Argument& argument = signature.arguments[at];
       const bool is_column = argument.mode == Mode::column;
-      const bool is_said = argument.mode == Mode::constant && at < kMostKindArguments &&
+      const bool is_said = argument.mode == Mode::constant && at < kMaxKindArguments &&
                            shape.holes[at].mark == kNumberMark && !shape.is_rank(at);
       if (!is_column && !is_said) continue;
       part = {at++, is_column ? std::int64_t{-1} : argument.value, is_column};

@@ -21,7 +21,7 @@ constexpr std::uint32_t kSilentShape = 1;   // no line: carries a volume without
 constexpr std::uint32_t kFirstShape = 2;
 
 // Number of leading holes of a call whose numbers determine its kind.
-constexpr std::size_t kMostKindArguments = 6;
+constexpr std::size_t kMaxKindArguments = 6;
 
 struct Shape {
   std::string text;
@@ -158,8 +158,8 @@ class SiteTable {
 
   SiteTable() = default;
   explicit SiteTable(const TraceTables& tables) : width_(tables.kinds_count) {
-    constexpr std::uint64_t kMostDense = std::uint64_t{1} << 20;
-    is_dense_ = (std::uint64_t{width_} + 1) * width_ <= kMostDense;
+    constexpr std::uint64_t kMaxDense = std::uint64_t{1} << 20;
+    is_dense_ = (std::uint64_t{width_} + 1) * width_ <= kMaxDense;
     if (is_dense_) dense_.assign((std::size_t{width_} + 1) * width_, kNone);
     for (const Context& context : tables.contexts) {
       const std::uint64_t slot = slot_of(context.before, context.at);

@@ -9,28 +9,28 @@ namespace {
 constexpr std::uint64_t kMillion = 1000000;
 // %g prints numbers from 10^6 on as d.ddddde+ee, without trailing zeros.
 constexpr unsigned kShortDigits = 6;
-constexpr std::uint64_t kLeastMantissa = 100000;
+constexpr std::uint64_t kMinMantissa = 100000;
 constexpr std::uint64_t kMantissas = 900000;
-constexpr unsigned kLeastExponent = 6;
-constexpr unsigned kMostExponent = 15;
-constexpr std::uint64_t kShortEnd = kMillion + (kMostExponent - kLeastExponent + 1) * kMantissas;
+constexpr unsigned kMinExponent = 6;
+constexpr unsigned kMaxExponent = 15;
+constexpr std::uint64_t kShortEnd = kMillion + (kMaxExponent - kMinExponent + 1) * kMantissas;
 
 // Other numbers: a style in the upper bits, the digits in the lower ones.
 constexpr unsigned kDigitBits = 50;
 constexpr std::uint64_t kDigits = std::uint64_t{1} << kDigitBits;
-constexpr std::size_t kLongestText = 24;
-constexpr unsigned kMostDecimals = 15;
+constexpr std::size_t kMaxTextLength = 24;
+constexpr unsigned kMaxDecimals = 15;
 constexpr std::uint64_t kScientificStyles = 32;
 constexpr std::uint64_t kExponents = 256;
 constexpr int kExponentBias = 128;
-constexpr std::uint64_t kStylesEnd = kScientificStyles + (kMostDecimals + 1) * kExponents;
-constexpr int kMostPower = 22;  // 10^22 is the largest power of ten that is an exact double
+constexpr std::uint64_t kStylesEnd = kScientificStyles + (kMaxDecimals + 1) * kExponents;
+constexpr int kMaxPower = 22;  // 10^22 is the largest power of ten that is an exact double
 
 constexpr std::uint64_t kCodesEnd = (kStylesEnd + 1) << kDigitBits;
 
-constexpr double kPowersOfTen[kMostPower + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                                 1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                                 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+constexpr double kPowersOfTen[kMaxPower + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                                1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                                1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
 // A number as written: digits with a point before the last `decimals` of them.
 struct WrittenNumber {
@@ -48,7 +48,7 @@ int power_of(const WrittenNumber& number) {
 }
 
 bool parse_decimal(std::string_view text, WrittenNumber& number) {
-  if (text.empty() || text.size() > kLongestText) return false;
+  if (text.empty() || text.size() > kMaxTextLength) return false;
   std::size_t at = 0;
   bool has_digits = false;
   bool point = false;
@@ -102,8 +102,8 @@ WrittenNumber decimal_of(std::uint64_t code) {
   if (code < kShortEnd) {
     const std::uint64_t above = code - kMillion;
     number.scientific = true;
-    number.exponent = static_cast<int>(above / kMantissas + kLeastExponent);
-    number.digits = above % kMantissas + kLeastMantissa;
+    number.exponent = static_cast<int>(above / kMantissas + kMinExponent);
+    number.digits = above % kMantissas + kMinMantissa;
     number.decimals = kShortDigits - 1;
     for (; number.decimals > 0 && number.digits % 10 == 0; --number.decimals) number.digits /= 10;
     return number;
@@ -124,8 +124,8 @@ WrittenNumber decimal_of(std::uint64_t code) {
 std::uint64_t code_of(const WrittenNumber& number) {
   if (!number.scientific && number.decimals == 0 && number.digits < kMillion) return number.digits;
   const int power = power_of(number);
-  if (number.digits >= kDigits || number.decimals > kMostDecimals || power < -kMostPower ||
-      power > kMostPower) {
+  if (number.digits >= kDigits || number.decimals > kMaxDecimals || power < -kMaxPower ||
+      power > kMaxPower) {
     return kNoVolumeCode;
   }
   if (!number.scientific)
@@ -134,11 +134,11 @@ std::uint64_t code_of(const WrittenNumber& number) {
   unsigned decimals = number.decimals;
   for (; decimals < kShortDigits - 1; ++decimals) mantissa *= 10;
   if (decimals == kShortDigits - 1 && (number.decimals == 0 || number.digits % 10 != 0) &&
-      number.exponent >= static_cast<int>(kLeastExponent) &&
-      number.exponent <= static_cast<int>(kMostExponent) && mantissa >= kLeastMantissa &&
-      mantissa < kLeastMantissa + kMantissas) {
-    const auto exponent = static_cast<std::uint64_t>(number.exponent) - kLeastExponent;
-    return kMillion + exponent * kMantissas + (mantissa - kLeastMantissa);
+      number.exponent >= static_cast<int>(kMinExponent) &&
+      number.exponent <= static_cast<int>(kMaxExponent) && mantissa >= kMinMantissa &&
+      mantissa < kMinMantissa + kMantissas) {
+    const auto exponent = static_cast<std::uint64_t>(number.exponent) - kMinExponent;
+    return kMillion + exponent * kMantissas + (mantissa - kMinMantissa);
   }
   const std::uint64_t style = kScientificStyles + number.decimals * kExponents +
                               static_cast<std::uint64_t>(number.exponent + kExponentBias);

@@ -14,8 +14,8 @@ namespace tisim::tit {
 namespace {
 
 constexpr std::uint64_t kRuleEnd = 0, kNextTerminal = 1, kNewRule = 2, kOld = 3;
-constexpr std::uint64_t kLongestSequence = std::uint64_t{1} << 63;  // exclusive
-constexpr std::uint64_t kMostRepeated = 0xffffffff;
+constexpr std::uint64_t kMaxSequenceLength = std::uint64_t{1} << 63;  // exclusive
+constexpr std::uint64_t kMaxRepeated = 0xffffffff;
 
 // A position in a rule, from which an expansion continues.
 struct PlaceInRule {
@@ -25,7 +25,7 @@ struct PlaceInRule {
 
 void append_run(std::vector<Item>& items, Item item) {
   if (!items.empty() && items.back().symbol == item.symbol &&
-      std::uint64_t{items.back().exponent} + item.exponent <= kMostRepeated) {
+      std::uint64_t{items.back().exponent} + item.exponent <= kMaxRepeated) {
     items.back().exponent += item.exponent;
   } else {
     items.push_back(item);
@@ -218,12 +218,12 @@ Grammar Grammar::read(ByteReader& in, std::uint32_t terminals) {
   std::uint64_t next_terminal = 0;
   std::vector<Open> path = {{0, 1, 0, 1}};
   const auto lengthen = [](std::uint64_t& whole, std::uint64_t part, std::uint64_t times) {
-    if (part > (kLongestSequence - 1 - whole) / times)
+    if (part > (kMaxSequenceLength - 1 - whole) / times)
       throw FormatError("a sequence of calls is too long");
     whole += part * times;
   };
   const auto deepen = [](Open& around, std::size_t inner) {
-    if (inner >= kDeepestGrammar) throw FormatError("rules are nested too deeply");
+    if (inner >= kMaxGrammarDepth) throw FormatError("rules are nested too deeply");
     around.depth = std::max(around.depth, inner + 1);
   };
   for (;;) {
@@ -231,7 +231,7 @@ Grammar Grammar::read(ByteReader& in, std::uint32_t terminals) {
     const std::uint64_t kind = code >> 1;
     std::uint32_t times = 1;
     if ((code & 1) != 0) {
-      times = static_cast<std::uint32_t>(2 + in.at_most(kMostRepeated - 2, "a repetition"));
+      times = static_cast<std::uint32_t>(2 + in.at_most(kMaxRepeated - 2, "a repetition"));
     }
     Open& open = path.back();
     if (kind == kRuleEnd) {
@@ -247,9 +247,9 @@ Grammar Grammar::read(ByteReader& in, std::uint32_t terminals) {
       continue;
     }
     if (kind == kNewRule) {
-      if (path.size() == kDeepestGrammar) throw FormatError("rules are nested too deeply");
+      if (path.size() == kMaxGrammarDepth) throw FormatError("rules are nested too deeply");
       const auto number = static_cast<std::uint32_t>(grammar.rules.size());
-      if (number == kMostSymbols) throw FormatError("there are too many rules");
+      if (number == kMaxSymbols) throw FormatError("there are too many rules");
       grammar.rules[open.rule].push_back(Item::rule(number, times));
       grammar.rules.emplace_back();
       length.push_back(0);

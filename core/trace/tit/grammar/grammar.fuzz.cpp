@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     grammar.write(bytes);
     ByteReader again(bytes.data);
     require(Grammar::read(again, 1000).lengths() == grammar.lengths());
-    require(grammar.depth() <= kDeepestGrammar);
+    require(grammar.depth() <= kMaxGrammarDepth);
     const std::uint64_t length = grammar.length();
     if (size < 1000) grammar.limit_depth(8);
     require(grammar.length() == length);

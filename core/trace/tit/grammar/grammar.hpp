@@ -28,9 +28,9 @@ inline bool operator==(Item a, Item b) { return a.symbol == b.symbol && a.expone
 inline bool operator!=(Item a, Item b) { return !(a == b); }
 
 // Exclusive upper bound on the numbers of terminals and rules.
-constexpr std::uint32_t kMostSymbols = std::uint32_t{1} << 31;
+constexpr std::uint32_t kMaxSymbols = std::uint32_t{1} << 31;
 // Maximum nesting depth of rules that read() accepts. A cursor needs a frame per level.
-constexpr std::size_t kDeepestGrammar = 128;
+constexpr std::size_t kMaxGrammarDepth = 128;
 
 // Rule 0 is the sequence; only it may be empty. Rules are numbered in the order in which an
 // expansion of rule 0 reaches them, so that equal structures are equal grammars.

@@ -120,16 +120,16 @@ TEST("grammar: rules that are too deep are refused, and limit_depth() makes them
     for (std::size_t level = 0; level <= rules; ++level) bytes.next().end();
     return std::string(bytes);
   };
-  Grammar deepest = read_back(chain(kDeepestGrammar - 1), 1000);
-  CHECK(deepest.depth() == kDeepestGrammar);
-  CHECK_THROWS(read_back(chain(kDeepestGrammar), 1000), FormatError, "too deep");
+  Grammar deepest = read_back(chain(kMaxGrammarDepth - 1), 1000);
+  CHECK(deepest.depth() == kMaxGrammarDepth);
+  CHECK_THROWS(read_back(chain(kMaxGrammarDepth), 1000), FormatError, "too deep");
   // Rule 1 at the maximum depth, and a rule around its second use.
   const auto reused = [&](std::size_t rules) {
     const std::string around = Written().new_rule().rule(1).next().end().end();
     return std::string(Written().new_rule()) + chain(rules - 1) + around;
   };
-  CHECK(read_back(reused(kDeepestGrammar - 2), 1000).depth() == kDeepestGrammar);
-  CHECK_THROWS(read_back(reused(kDeepestGrammar - 1), 1000), FormatError, "too deep");
+  CHECK(read_back(reused(kMaxGrammarDepth - 2), 1000).depth() == kMaxGrammarDepth);
+  CHECK_THROWS(read_back(reused(kMaxGrammarDepth - 1), 1000), FormatError, "too deep");
 
   const std::vector<std::uint32_t> sequence = deepest.expanded();
   deepest.limit_depth(24);
@@ -165,7 +165,7 @@ TEST("grammar: damaged bytes are a grammar or refused") {
     }
     try {
       const Grammar grammar = read_back(damaged);
-      CHECK(grammar.length() < std::uint64_t{1} << 63 && grammar.depth() <= kDeepestGrammar);
+      CHECK(grammar.length() < std::uint64_t{1} << 63 && grammar.depth() <= kMaxGrammarDepth);
       CHECK(read_back(written(grammar)).lengths() == grammar.lengths());
     } catch (const FormatError&) {
       // Expected.
@@ -361,23 +361,23 @@ TEST("sequitur: memory does not grow with the iterations of a loop") {
 }
 
 TEST("sequitur: runs and loops of more than 2^32 repetitions") {
-  constexpr std::uint32_t kMost = 0xffffffff;
+  constexpr std::uint32_t kMaxTimes = 0xffffffff;
   Sequitur grammar;
-  grammar.append(Item::terminal(0, kMost));
+  grammar.append(Item::terminal(0, kMaxTimes));
   grammar.append(Item::terminal(0, 5));
-  grammar.append(Item::terminal(0, kMost));
+  grammar.append(Item::terminal(0, kMaxTimes));
   CHECK(std::string(grammar.verify()) == "");
-  CHECK(grammar.grammar().length() == 2 * std::uint64_t{kMost} + 5);
+  CHECK(grammar.grammar().length() == 2 * std::uint64_t{kMaxTimes} + 5);
 
   grammar.clear();
   for (int i = 0; i < 4; ++i) grammar.append(Item::terminal(i % 2));
-  grammar.repeat_last(3 * std::uint64_t{kMost});
+  grammar.repeat_last(3 * std::uint64_t{kMaxTimes});
   CHECK(std::string(grammar.verify()) == "");
-  CHECK(grammar.grammar().length() == 4 + 6 * std::uint64_t{kMost});
+  CHECK(grammar.grammar().length() == 4 + 6 * std::uint64_t{kMaxTimes});
   // Rules of one item whose exponents cannot be multiplied.
   for (int i = 0; i < 4; ++i) {
     grammar.append(Item::terminal(2));
-    for (int j = 0; j < 6; ++j) grammar.append(Item::terminal(j % 2, kMost - 1));
+    for (int j = 0; j < 6; ++j) grammar.append(Item::terminal(j % 2, kMaxTimes - 1));
     CHECK(std::string(grammar.verify()) == "");
   }
 }

@@ -7,7 +7,7 @@ namespace tisim::tit {
 
 namespace {
 
-constexpr std::uint64_t kMaxExponent = 0xffffffff;
+constexpr std::uint64_t kMaxItemExponent = 0xffffffff;
 constexpr std::uint32_t kFreeSymbol = 0xffffffff;
 
 std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
@@ -157,7 +157,7 @@ void Sequitur::append(Item item) {
 void Sequitur::repeat_last(std::uint64_t times) {
   const NodeId node = last();
   const std::uint32_t symbol = nodes_[node].symbol;
-  const std::uint64_t more = std::min(times, kMaxExponent - nodes_[node].exponent);
+  const std::uint64_t more = std::min(times, kMaxItemExponent - nodes_[node].exponent);
   if (more > 0) {
     const NodeId before = nodes_[node].prev;
     erase_digram(before);
@@ -170,7 +170,7 @@ void Sequitur::repeat_last(std::uint64_t times) {
   if (is_rule && times > 0) hold(symbol >> 1);
   settle();
   for (std::uint64_t part = 0; times > 0; times -= part) {
-    part = std::min(times, kMaxExponent);
+    part = std::min(times, kMaxItemExponent);
     append({symbol, static_cast<std::uint32_t>(part)});
     if (is_rule && part == times) release(symbol >> 1);
   }
@@ -206,7 +206,7 @@ void Sequitur::review_digram(NodeId node) {
   const Node& right = nodes_[left.next];
   if (right.exponent == 0) return;
   if (left.symbol == right.symbol) {
-    if (std::uint64_t{left.exponent} + right.exponent <= kMaxExponent) merge(node);
+    if (std::uint64_t{left.exponent} + right.exponent <= kMaxItemExponent) merge(node);
     return;
   }
   const NodeId indexed =
@@ -304,7 +304,7 @@ void Sequitur::inline_single_item(std::uint32_t rule) {
   const NodeId single = nodes_[rules_[rule].guard].next;
   const Item content = item(single);
   for (NodeId use = rules_[rule].first_use; use != kNone; use = nodes_[use].next_use) {
-    if (std::uint64_t{nodes_[use].exponent} * content.exponent > kMaxExponent) return;
+    if (std::uint64_t{nodes_[use].exponent} * content.exponent > kMaxItemExponent) return;
   }
   for (NodeId use = rules_[rule].first_use; use != kNone;) {
     const NodeId next_use = nodes_[use].next_use;

@@ -17,7 +17,7 @@ class DigramIndex {
  public:
   static constexpr std::uint32_t kNone = 0xffffffff;
 
-  DigramIndex() : slots_(kFewestSlots, kNone) {}
+  DigramIndex() : slots_(kMinSlots, kNone) {}
 
   std::size_t size() const { return size_; }
   std::size_t memory() const { return slots_.capacity() * sizeof(std::uint32_t); }
@@ -56,7 +56,7 @@ class DigramIndex {
   }
 
  private:
-  static constexpr std::size_t kFewestSlots = 32;
+  static constexpr std::size_t kMinSlots = 32;
 
   std::size_t mask() const { return slots_.size() - 1; }
 
@@ -280,7 +280,8 @@ class KnownGrammars {
     Kept made{{sequence, sequence + size}, encoder.take()};
     length_ += made.sequence.size();
     std::size_t dropped = 0;
-    while (dropped < kept_.size() && (length_ > kMostKept || kept_.size() - dropped == kMost)) {
+    while (dropped < kept_.size() &&
+           (length_ > kMaxKept || kept_.size() - dropped == kMaxSequences)) {
       length_ -= kept_[dropped++].sequence.size();
     }
     kept_.erase(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(dropped));
@@ -293,8 +294,8 @@ class KnownGrammars {
   }
 
  private:
-  static constexpr std::size_t kMost = 32;                        // sequences
-  static constexpr std::size_t kMostKept = std::size_t{1} << 20;  // terminals, without the last
+  static constexpr std::size_t kMaxSequences = 32;               // sequences
+  static constexpr std::size_t kMaxKept = std::size_t{1} << 20;  // terminals, without the last
 
   struct Kept {
     std::vector<std::uint32_t> sequence;

@@ -75,7 +75,7 @@ void write_attributes(const std::vector<std::uint32_t>& attributes, Bytes& out) 
 std::vector<std::uint32_t> read_attributes(ByteReader& in) {
   std::vector<std::uint32_t> attributes(in.count("a number of attributes"));
   for (std::uint32_t& attribute : attributes) {
-    attribute = static_cast<std::uint32_t>(in.at_most(kMostAttributes - 1, "an attribute"));
+    attribute = static_cast<std::uint32_t>(in.at_most(kMaxAttributes - 1, "an attribute"));
   }
   return attributes;
 }

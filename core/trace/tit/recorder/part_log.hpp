@@ -57,9 +57,9 @@ constexpr std::uint32_t kRecordedCompute = 0;
 constexpr std::string_view kRecordedComputeText = "compute {volume}";
 
 // Numbers from this index on never leave their calls.
-constexpr std::size_t kMostColumnNumbers = 64;
+constexpr std::size_t kMaxColumnNumbers = 64;
 inline bool is_in_column(std::uint64_t columns, std::size_t number) {
-  return number < kMostColumnNumbers && (columns >> number & 1) != 0;
+  return number < kMaxColumnNumbers && (columns >> number & 1) != 0;
 }
 
 // The recording of one rank as a log that is complete up to any moment.

@@ -23,10 +23,10 @@ namespace {
 constexpr std::string_view kSetMagic{"\x89TIP\r\n\x1a\n", 8};
 constexpr std::uint64_t kSetVersion = 3;
 // Bounds memory: a few bytes may describe a million ranks.
-constexpr std::uint64_t kMostPartRanks = 1 << 22;
+constexpr std::uint64_t kMaxPartRanks = 1 << 22;
 
 std::uint32_t ranks_in(ByteReader& in, const char* what) {
-  return static_cast<std::uint32_t>(in.at_most(kMostPartRanks, what));
+  return static_cast<std::uint32_t>(in.at_most(kMaxPartRanks, what));
 }
 
 Attribute read_attribute(std::string_view bytes) {
@@ -62,11 +62,11 @@ RankLog::Segment read_segment(std::string_view bytes, const std::vector<Recorded
   RankLog::Segment segment;
   for (std::size_t left = in.count("a number of calls", 2); left > 0; --left) {
     RecordedCall call;
-    call.shape = static_cast<std::uint32_t>(in.at_most(kMostSymbols, "the number of a shape"));
+    call.shape = static_cast<std::uint32_t>(in.at_most(kMaxSymbols, "the number of a shape"));
     if (call.shape >= shapes.size()) throw FormatError("a call has no shape");
     const RecordedShape& shape = shapes[call.shape];
     call.columns = in.varint();
-    if (shape.holes() < kMostColumnNumbers && call.columns >> shape.holes() != 0) {
+    if (shape.holes() < kMaxColumnNumbers && call.columns >> shape.holes() != 0) {
       throw FormatError("a call has more columns than numbers");
     }
     call.numbers.resize(shape.numbers(), 0);
@@ -148,7 +148,7 @@ RankLog RankLog::read(std::string_view log) {
   }
   if (!snapshot.empty()) add_segment(snapshot);
   made.sequence = sequence.take();
-  made.sequence.limit_depth(kDeepestGrammar / 2);
+  made.sequence.limit_depth(kMaxGrammarDepth / 2);
   return made;
 }
 
@@ -242,8 +242,8 @@ std::string shape_text(const RecordedShape& shape) {
 std::int64_t code_of_volume(std::uint64_t volume) {
   const std::uint64_t code = volume_code(std::to_string(volume));
   if (code != kNoVolumeCode) return static_cast<std::int64_t>(code);
-  constexpr int kLongest = 32;
-  char text[kLongest];
+  constexpr int kMaxTextLength = 32;
+  char text[kMaxTextLength];
   std::snprintf(text, sizeof text, "%.9e", static_cast<double>(volume));
   return static_cast<std::int64_t>(volume_code(text));
 }
@@ -274,7 +274,7 @@ class RankTrace {
     }
     for (const Attribute& attribute : log.attributes) {
       const std::uint32_t number = writer.attribute(attribute);
-      if (number >= kMostAttributes) throw FormatError("parts have too many attributes in total");
+      if (number >= kMaxAttributes) throw FormatError("parts have too many attributes in total");
       if (std::find(attributes_.begin(), attributes_.end(), number) != attributes_.end()) {
         throw FormatError("an attribute is declared twice");
       }
@@ -415,7 +415,7 @@ class RankTrace {
         if (!item.is_rule()) item = Item::rule(first_rule[item.number()], item.exponent);
       }
     }
-    program.grammar.limit_depth(kDeepestGrammar / 2);
+    program.grammar.limit_depth(kMaxGrammarDepth / 2);
     program.grammar.renumber();
     if (log_.values.empty() && !has_attributes) return program;
     for_each_call([&](std::uint32_t segment, std::uint32_t place) {
@@ -423,7 +423,7 @@ class RankTrace {
       for (const std::uint32_t attribute : streamed(call)) {
         if (has_attributes) program.attribute_values.push_back(next_value(attribute));
       }
-      for (std::size_t hole = 0; call.columns != 0 && hole < kMostColumnNumbers; ++hole) {
+      for (std::size_t hole = 0; call.columns != 0 && hole < kMaxColumnNumbers; ++hole) {
         if (is_in_column(call.columns, hole)) program.values.push_back(zigzag(value(call, hole)));
       }
     });
@@ -471,12 +471,12 @@ class RankTrace {
 };
 
 std::string comment_on(const std::vector<std::uint32_t>& incomplete) {
-  constexpr std::size_t kMostNamed = 100;
+  constexpr std::size_t kMaxNamed = 100;
   std::string text = static_cast<char>(kNoRankMark) + std::string("# incomplete: ranks ");
-  for (std::size_t i = 0; i < incomplete.size() && i < kMostNamed; ++i) {
+  for (std::size_t i = 0; i < incomplete.size() && i < kMaxNamed; ++i) {
     text += (i == 0 ? "" : ", ") + std::to_string(incomplete[i]);
   }
-  return text + (incomplete.size() > kMostNamed ? ", ..." : "");
+  return text + (incomplete.size() > kMaxNamed ? ", ..." : "");
 }
 
 // Inserts a line without numbers before all calls.

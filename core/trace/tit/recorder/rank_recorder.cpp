@@ -9,7 +9,7 @@ namespace tisim::tit {
 
 namespace {
 
-constexpr std::size_t kFewestCallSlots = 32;
+constexpr std::size_t kMinCallSlots = 32;
 
 std::uint64_t hash_of_call(std::uint32_t shape, std::uint64_t columns, const std::int64_t* numbers,
                            std::uint32_t count) {
@@ -46,7 +46,7 @@ std::uint32_t DistinctCalls::number_of(std::uint32_t shape, std::uint64_t column
 }
 
 void DistinctCalls::grow() {
-  slots_.assign(std::max(kFewestCallSlots, 2 * slots_.size()), 0);
+  slots_.assign(std::max(kMinCallSlots, 2 * slots_.size()), 0);
   for (std::uint32_t call = 0; call < entries_.size(); ++call) {
     std::size_t at = entries_[call].hash & (slots_.size() - 1);
     while (slots_[at] != 0) at = (at + 1) & (slots_.size() - 1);
@@ -62,7 +62,7 @@ void DistinctCalls::clear() {
 
 namespace {
 
-constexpr std::size_t kMostTextBytes = 32U << 20;
+constexpr std::size_t kMaxTextBytes = 32U << 20;
 constexpr std::size_t kBytesPerText = 64;  // table overhead, in addition to its characters
 // A ticket is the index of a value in its stream with the attribute's number in the low bits.
 constexpr unsigned kTicketBits = 8;
@@ -74,7 +74,7 @@ std::int64_t AttributeRecorder::declare(const Attribute& attribute) {
     if (streams_[i].name != attribute.name) continue;
     return streams_[i].kind == attribute.kind ? static_cast<std::int64_t>(i) : kRefused;
   }
-  if (streams_.size() == kMostAttributes) return kRefused;
+  if (streams_.size() == kMaxAttributes) return kRefused;
   Bytes payload;
   payload.text(attribute.name);
   payload.byte(static_cast<std::uint8_t>(attribute.kind));
@@ -87,7 +87,7 @@ std::int64_t AttributeRecorder::text(const std::string& text) {
   const auto known = texts_.find(text);
   if (known != texts_.end()) return known->second;
   const std::size_t bytes = text.size() + kBytesPerText;
-  if (text_bytes_ + bytes > kMostTextBytes) return kRefused;
+  if (text_bytes_ + bytes > kMaxTextBytes) return kRefused;
   text_bytes_ += bytes;
   log_.append(RecordKind::text, text);
   return texts_.emplace(text, static_cast<std::uint32_t>(texts_.size())).first->second;
@@ -155,7 +155,7 @@ void AttributeRecorder::take_next(std::vector<std::uint32_t>& fixed,
 void AttributeRecorder::put(const Next& next) {
   Stream& stream = streams_[next.attribute];
   const std::uint64_t code = next.is_known ? attribute_code(stream.kind, next.value, rank_) : 0;
-  if (stream.pending.size() == kMostWaiting) stream.pending.front().is_known = true;
+  if (stream.pending.size() == kMaxWaiting) stream.pending.front().is_known = true;
   stream.pending.push_back({next.is_known, code});
   write_known(next.attribute);
 }
@@ -210,8 +210,8 @@ std::uint64_t hash_of_bytes(std::string_view bytes, std::uint64_t seed) {
 RankRecorder::RankRecorder(std::uint32_t rank, std::uint32_t ranks, std::size_t memory,
                            std::string path)
     : log_(std::move(path)),
-      attributes_(log_, rank, std::max(memory, kLeastMemory) / kPartForValues) {
-  memory = std::max(memory, kLeastMemory);
+      attributes_(log_, rank, std::max(memory, kMinMemory) / kPartForValues) {
+  memory = std::max(memory, kMinMemory);
   full_ = memory / 4;
   most_values_ = memory / kPartForValues;
   most_known_ = memory / 16 / sizeof(Known);
@@ -232,7 +232,7 @@ std::uint32_t RankRecorder::add_shape(const RecordedShape& shape) {
   ShapeState state{};
   state.holes = static_cast<std::uint32_t>(shape.holes());
   state.numbers = static_cast<std::uint32_t>(shape.numbers());
-  for (std::size_t i = 0; i < shape.holes() && i < kMostColumnNumbers; ++i) {
+  for (std::size_t i = 0; i < shape.holes() && i < kMaxColumnNumbers; ++i) {
     if (shape.is_volume[i]) state.volumes |= std::uint64_t{1} << i;
   }
   shapes_.push_back(state);
@@ -279,7 +279,7 @@ std::uint32_t RankRecorder::number_of(std::uint32_t shape, const std::int64_t* n
     number = calls_.number_of(shape, 0, numbers, state.numbers);
   } else {
     reduced_.assign(numbers, numbers + state.numbers);
-    for (std::uint32_t hole = 0; hole < state.holes && hole < kMostColumnNumbers; ++hole) {
+    for (std::uint32_t hole = 0; hole < state.holes && hole < kMaxColumnNumbers; ++hole) {
       if (!is_in_column(state.columns, hole)) continue;
       const std::int64_t value = std::exchange(reduced_[hole], 0);
       const bool is_volume = (state.volumes >> hole & 1) != 0;
@@ -300,7 +300,7 @@ void RankRecorder::choose_column(std::uint32_t shape) {
   std::vector<std::int64_t> numbers;
   std::size_t most = 1;
   std::uint64_t chosen = 0;
-  for (std::uint32_t hole = 0; hole < state.holes && hole < kMostColumnNumbers; ++hole) {
+  for (std::uint32_t hole = 0; hole < state.holes && hole < kMaxColumnNumbers; ++hole) {
     numbers.clear();
     for (std::uint32_t call = 0; call < calls_.size(); ++call) {
       const DistinctCalls::Entry& entry = calls_.entry(call);
@@ -320,7 +320,7 @@ void RankRecorder::choose_column(std::uint32_t shape) {
 }
 
 std::string RankRecorder::encode_segment(Grammar grammar) const {
-  grammar.limit_depth(kDeepestGrammar / 2);
+  grammar.limit_depth(kMaxGrammarDepth / 2);
   Bytes payload;
   payload.varint(calls_.size());
   for (std::uint32_t call = 0; call < calls_.size(); ++call) {

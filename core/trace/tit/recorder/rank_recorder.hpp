@@ -101,7 +101,7 @@ class AttributeRecorder {
 
  private:
   // Maximum number of values that wait for an unknown one.
-  static constexpr std::size_t kMostWaiting = 65536;
+  static constexpr std::size_t kMaxWaiting = 65536;
 
   struct PendingValue {
     bool is_known = false;
@@ -144,7 +144,7 @@ class AttributeRecorder {
 // Memory, apart from a log in memory, stays below the bound.
 class RankRecorder {
  public:
-  static constexpr std::size_t kLeastMemory = std::size_t{64} << 10;
+  static constexpr std::size_t kMinMemory = std::size_t{64} << 10;
 
   // `path`: of the log; empty: kept in memory. `memory`: in bytes.
   RankRecorder(std::uint32_t rank, std::uint32_t ranks, std::size_t memory, std::string path);

@@ -89,7 +89,7 @@ void random_call(Program& program, std::mt19937_64& random, std::int64_t range) 
   }
 }
 
-constexpr std::size_t kSmall = RankRecorder::kLeastMemory;
+constexpr std::size_t kSmall = RankRecorder::kMinMemory;
 
 }  // namespace
 
@@ -273,7 +273,7 @@ struct RecordedRank {
   std::uint32_t send, receive, barrier;
 
   RecordedRank(std::uint32_t rank, std::uint32_t ranks)
-      : recorder(rank, ranks, RankRecorder::kLeastMemory, ""),
+      : recorder(rank, ranks, RankRecorder::kMinMemory, ""),
         prefix(std::to_string(rank) + " "),
         send(recorder.shape(RecordedShape::of("send {} {} {}", 1))),
         receive(recorder.shape(RecordedShape::of("irecv {} {} {} request={}", 1))),

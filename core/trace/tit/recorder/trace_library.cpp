@@ -36,8 +36,8 @@ struct tt_rank {
 namespace {
 
 constexpr std::size_t kUsualMemory = 1 << 20;
-constexpr unsigned kMostComments = 1000;
-constexpr std::size_t kMostWords = 1 << 16;
+constexpr unsigned kMaxComments = 1000;
+constexpr std::size_t kMaxWords = 1 << 16;
 
 // Runs `what`, which returns a status, and converts exceptions to one.
 template <class Function>
@@ -149,7 +149,7 @@ int tt_word(tt_rank* rank, const char* line, uint64_t rank_arguments) {
   return recording(rank, [&](RankRecorder& recorder) {
     if (line == nullptr || !RecordedShape::error_of(line).empty()) return int{TT_INVALID};
     const RecordedShape shape = RecordedShape::of(line, rank_arguments);
-    if (shape.is_comment() || recorder.shapes() >= kMostWords) return int{TT_INVALID};
+    if (shape.is_comment() || recorder.shapes() >= kMaxWords) return int{TT_INVALID};
     return static_cast<int>(recorder.shape(shape));
   });
 }
@@ -226,7 +226,7 @@ int tt_attribute_known(tt_rank* rank, int64_t ticket, int64_t value) {
 
 int tt_comment(tt_rank* rank, const char* text) {
   return recording(rank, [&](RankRecorder& recorder) {
-    if (text == nullptr || rank->comments >= kMostComments) return int{TT_INVALID};
+    if (text == nullptr || rank->comments >= kMaxComments) return int{TT_INVALID};
     const std::string line = std::string("# ") + text;
     if (!RecordedShape::error_of(line).empty()) return int{TT_INVALID};
     ++rank->comments;

@@ -45,9 +45,9 @@ namespace {
 
 // Shorter sequences are kept expanded.
 constexpr std::size_t kFewRanks = 8192;
-constexpr std::uint64_t kMostShifts = 4;
+constexpr std::uint64_t kMaxShifts = 4;
 // Upper bound on ranks and on the size of a block of ranks.
-constexpr std::uint64_t kMostRanks = std::uint64_t{1} << 31;
+constexpr std::uint64_t kMaxRanks = std::uint64_t{1} << 31;
 
 std::uint64_t bits(std::int64_t value) { return static_cast<std::uint64_t>(value); }
 std::int64_t number(std::uint64_t bits_of_it) { return static_cast<std::int64_t>(bits_of_it); }
@@ -186,8 +186,8 @@ RankVector RankVector::read(ByteReader& in, std::size_t count,
     vector.constant_ = in.zigzag();
   }
   if (vector.form_ != Form::shifted) return vector;
-  for (std::uint64_t left = in.at_most(kMostShifts, "a number of shifts"); left > 0; --left) {
-    const std::uint64_t span = in.at_most(kMostRanks, "a block of ranks");
+  for (std::uint64_t left = in.at_most(kMaxShifts, "a number of shifts"); left > 0; --left) {
+    const std::uint64_t span = in.at_most(kMaxRanks, "a block of ranks");
     if (span == 0) throw FormatError("a block of ranks is empty");
     vector.shifts_.push_back({span, in.at_most(span - 1, "a distance of ranks")});
   }
@@ -280,8 +280,8 @@ void RankVector::read_multiple(ByteReader& in, std::size_t count,
   }
   multiple_.back = static_cast<std::size_t>(back) + 1;
   multiple_.others = other.values_;
-  multiple_.times = in.at_most(kMostTimes, "a multiple");
-  multiple_.parts = in.at_most(kMostTimes, "the parts of a multiple");
+  multiple_.times = in.at_most(kMaxTimes, "a multiple");
+  multiple_.parts = in.at_most(kMaxTimes, "the parts of a multiple");
   if (multiple_.parts == 0) throw FormatError("a multiple has no parts");
   // Without preceding vectors: the rest cannot be a multiple.
   multiple_.rest = std::make_shared<const RankVector>(read(in, count));
@@ -387,7 +387,7 @@ class RankVectorFit {
     }
     if (candidate.codes_.size() + encoder.items() >= best_size_) return;
     candidate.grammar_ = encoder.take();
-    candidate.grammar_.limit_depth(kDeepestGrammar - 64);
+    candidate.grammar_.limit_depth(kMaxGrammarDepth - 64);
     keep_smaller(std::move(candidate));
   }
 

@@ -109,7 +109,7 @@ class RankVector {
   };
 
   using Values = std::vector<std::int64_t>;
-  static constexpr std::uint64_t kMostTimes = 65'536;  // of a multiple, and its parts
+  static constexpr std::uint64_t kMaxTimes = 65'536;  // of a multiple, and its parts
   // floor(value of the other vector * times / parts) + rest.
   struct Multiple {
     std::size_t back;  // distance to that vector, at least 1

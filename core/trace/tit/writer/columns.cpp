@@ -26,13 +26,13 @@ namespace tisim::tit {
 namespace {
 
 constexpr double kTooLarge = 1e15;
-constexpr std::uint64_t kMostSamples = 4096;  // of a site; a model has no finer resolution
+constexpr std::uint64_t kMaxSamples = 4096;  // of a site; a model has no finer resolution
 
 // The code of a volume with at most six digits.
 std::uint64_t code_of_drawn(double volume) {
   constexpr double kWhole = 1e6;
-  constexpr int kLongest = 32;
-  char text[kLongest];
+  constexpr int kMaxTextLength = 32;
+  char text[kMaxTextLength];
   if (volume < kWhole - 1) {
     std::snprintf(text, sizeof text, "%.0f", volume);
   } else {
@@ -98,7 +98,7 @@ std::vector<std::uint64_t> VolumeHistograms::samples(
   for (const auto& use : uses) {
     const double share = static_cast<double>(use.second) / static_cast<double>(all);
     const auto count = static_cast<std::uint64_t>(
-        std::max(std::round(share * static_cast<double>(kMostSamples)), 1.0));
+        std::max(std::round(share * static_cast<double>(kMaxSamples)), 1.0));
     if (use.first == 0) {
       samples.insert(samples.end(), static_cast<std::size_t>(count), 0);
     } else {
@@ -259,7 +259,7 @@ std::string encode_columns(std::vector<std::vector<std::uint64_t>> samples,
                            const std::vector<const std::uint32_t*>& site_of,
                            const std::vector<RankValues>& values, std::uint64_t block_values,
                            CodedColumns& coded, const std::vector<bool>& left_out) {
-  constexpr std::uint64_t kLargestValue = ~std::uint64_t{0};
+  constexpr std::uint64_t kMaxValue = ~std::uint64_t{0};
   coded.sites.resize(samples.size());
   std::vector<Histogram> varying;
   for (std::size_t i = 0; i < samples.size(); ++i) {
@@ -268,7 +268,7 @@ std::string encode_columns(std::vector<std::vector<std::uint64_t>> samples,
     const std::vector<ValueCount>& counts = histogram.counts();
     if (!counts.empty()) site.value = counts.front().value;
     // The largest number cannot be expressed in the table of sites.
-    site.varies = counts.size() > 1 || site.value == kLargestValue;
+    site.varies = counts.size() > 1 || site.value == kMaxValue;
     if (!site.varies) continue;
     site.value = varying.size();
     varying.push_back(std::move(histogram));
@@ -495,13 +495,13 @@ std::vector<Choice> choices_of(const std::vector<double>& volumes,
 
 void reduce_site(ComputedSite& site, const Precision& precision) {
   // Larger volumes exceed the decimals of representatives.
-  constexpr double kLargest = 9e14;
+  constexpr double kMaxVolume = 9e14;
   std::vector<double> volumes;
   for (const std::uint64_t* const value : site.values) {
     volumes.push_back(!site.is_before_call  ? volume_value(*value >> 1)
                       : *value == kNoVolume ? 0.0
                                             : volume_value(*value - 1));
-    if (!(volumes.back() <= kLargest)) return;
+    if (!(volumes.back() <= kMaxVolume)) return;
   }
   if (volumes.empty()) return;
   Representatives representatives(volumes, precision);

@@ -76,11 +76,11 @@ std::size_t distinct_calls(const RankPart& part, const ShapeUse& use,
 std::vector<std::uint32_t> columns_of_shape(const RankPart& part, const ShapeUse& use) {
   constexpr std::size_t kFew = 64;   // that many distinct calls of a shape never take much room
   constexpr std::size_t kOften = 8;  // calls that recur this often on average count as repetitions
-  constexpr std::size_t kMostHoles = 128;
+  constexpr std::size_t kMaxHoles = 128;
   std::vector<std::uint32_t> columns;
   if (use.calls.size() <= kFew || use.calls.size() * kOften <= use.made) return columns;
   const std::size_t holes = part.calls()[use.calls.front()].numbers.size();
-  if (holes == 0 || holes > kMostHoles) return columns;
+  if (holes == 0 || holes > kMaxHoles) return columns;
   std::vector<std::pair<std::size_t, std::uint32_t>> order;
   for (std::uint32_t hole = 0; hole < holes; ++hole) {
     order.emplace_back(distinct_values(part, use, hole), hole);
@@ -320,7 +320,7 @@ std::optional<VolumeCosts> measure_volumes(const CallsAndVolumes& listed, std::s
   constexpr double kBitsPerSite = 40;
   // Minimum cost of a value in a column. All ranks share the models of columns: if each rank has a
   // single volume, those of other ranks differ.
-  constexpr double kLeastBitsPerValue = 1;
+  constexpr double kMinBitsPerValue = 1;
   struct Use {  // of a volume in a context
     std::uint32_t context;
     bool is_nothing;  // no volume
@@ -360,7 +360,7 @@ std::optional<VolumeCosts> measure_volumes(const CallsAndVolumes& listed, std::s
     if (uses_of[use.context] == 1 && use.is_nothing) continue;
     const auto times = static_cast<double>(use.times);
     const double each = std::log2(static_cast<double>(totals[use.context]) / times);
-    bits += times * std::max(each, kLeastBitsPerValue);
+    bits += times * std::max(each, kMinBitsPerValue);
   }
   for (const std::uint32_t count : uses_of) once += count > 1 ? kBitsPerSite : 0;
   // A volume with its call is a rule of two items if it recurs; consecutive ones are items of rules

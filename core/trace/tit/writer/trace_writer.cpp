@@ -185,11 +185,11 @@ namespace {
 
 // Approximate limits of a column's blocks, in bytes; readers of many ranks have small buffers.
 constexpr std::uint64_t kAllBlocks = std::uint64_t{64} << 20;
-constexpr std::uint64_t kLeastBlock = 512;
-constexpr std::uint64_t kMostBlock = 32 << 10;
+constexpr std::uint64_t kMinBlock = 512;
+constexpr std::uint64_t kMaxBlock = 32 << 10;
 
 std::uint64_t block_values(std::uint32_t ranks) {
-  return std::min(std::max(kAllBlocks / ranks, kLeastBlock), kMostBlock);
+  return std::min(std::max(kAllBlocks / ranks, kMinBlock), kMaxBlock);
 }
 
 std::vector<std::int32_t> numbered(std::size_t count) {
@@ -240,7 +240,7 @@ std::uint32_t TraceWriter::text(const std::string& text) {
 
 void TraceWriter::add(RankProgram program, std::string_view name, bool has_last_newline) {
   // limit_depth() may leave 63 more levels, and read() refuses deeper grammars.
-  program.grammar.limit_depth(kDeepestGrammar / 2);
+  program.grammar.limit_depth(kMaxGrammarDepth / 2);
   classes_.add(program);
   newlines_.push_back(has_last_newline ? 1 : 0);
   Line parts = name_of(name);

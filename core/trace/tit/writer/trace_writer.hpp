@@ -91,7 +91,7 @@ class TraceWriter {
   std::uint32_t shape(const std::string& text, std::uint64_t rank_holes);
 
   // The numbers of an attribute and of a text that attributes refer to. There are at most
-  // kMostAttributes attributes.
+  // kMaxAttributes attributes.
   std::uint32_t attribute(const Attribute& attribute);
   std::uint32_t text(const std::string& text);
 
