@@ -11,10 +11,10 @@ from tisim.actions.collectives import allgatherv
 from tisim.actions.collectives.allgatherv import around_a_ring
 from tisim.actions.collectives.blocks import Blocks, blocks_of_hosts
 from tisim.actions.collectives.catalogue import Algorithm, algorithm
-from tisim.actions.collectives.exchanges import around, in_pairs
+from tisim.actions.collectives.exchanges import exchange_pairwise, exchange_shifted
 from tisim.actions.collectives.halving import (
-    demand_power_of_two,
     recursive_doubling_steps,
+    require_power_of_two,
     reversed_bits,
 )
 from tisim.actions.collectives.mesh import along_2d, along_3d
@@ -140,7 +140,7 @@ def pair(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     Raises an `InputError` when the number of ranks is not a power of two.
     """
     sent, received = [scount * ssize] * s.size, [rcount * rsize] * s.size
-    in_pairs(s, "allgather", sent, received)
+    exchange_pairwise(s, "allgather", sent, received)
 
 
 def rdb(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
@@ -166,7 +166,7 @@ def rhv(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     step. [Thakur]. Raises an `InputError` when the number of ranks is not a power of two. If a
     block's size differs between sender and receiver, the default allgather is used.
     """
-    demand_power_of_two(s.size, "allgather algorithm rhv")
+    require_power_of_two(s.size, "allgather algorithm rhv")
     rank, size, block = s.rank, s.size, scount * ssize
     if block != rcount * rsize:
         algorithm("allgather", "default")(s, scount, ssize, rcount, rsize)
@@ -186,7 +186,7 @@ def ring(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
 
     Not the ring of other libraries, where blocks travel from neighbour to neighbour (`ntslr`).
     """
-    around(s, [scount * ssize] * s.size, [rcount * rsize] * s.size)
+    exchange_shifted(s, [scount * ssize] * s.size, [rcount * rsize] * s.size)
 
 
 def smp_nts(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:

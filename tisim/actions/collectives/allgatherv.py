@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate, zip_longest
 
-from tisim.actions.collectives.exchanges import around, in_pairs
+from tisim.actions.collectives.exchanges import exchange_pairwise, exchange_shifted
 from tisim.actions.collectives.halving import exchange_doubling
 from tisim.actions.script import Endpoint
 
@@ -29,12 +29,12 @@ def pair(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsize: in
     Raises an `InputError` when the number of ranks is not a power of two.
     """
     received = [count * rsize for count in rcounts]
-    in_pairs(s, "allgatherv", [scount * ssize] * s.size, received)
+    exchange_pairwise(s, "allgatherv", [scount * ssize] * s.size, received)
 
 
 def ring(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsize: int) -> None:
     """P - 1 exchanges with partners at growing distance."""
-    around(s, [scount * ssize] * s.size, [count * rsize for count in rcounts])
+    exchange_shifted(s, [scount * ssize] * s.size, [count * rsize for count in rcounts])
 
 
 def ompi_neighborexchange(

@@ -15,7 +15,6 @@ from tisim.actions.collectives.blocks import Blocks, blocks_of_hosts
 from tisim.actions.collectives.catalogue import algorithm
 from tisim.actions.collectives.halving import (
     StepsOf,
-    demand_power_of_two,
     double,
     exchange_all,
     fold,
@@ -24,6 +23,7 @@ from tisim.actions.collectives.halving import (
     halving_elements,
     power_of_two_up_to,
     reduce_scatter_halves,
+    require_power_of_two,
 )
 from tisim.actions.collectives.segments import segment_elements
 from tisim.actions.nodes import nodes
@@ -66,7 +66,7 @@ def rab(s: Endpoint, count: int, size: int) -> None:
     worker = reduce_scatter_halves(s, folding, count, size)
     if worker is not None:
         double(s, folding, halving_elements(worker, folding.workers, count, size))
-    folding.hand_back(s, count * size)
+    folding.fold_out(s, count * size)
 
 
 def rab1(s: Endpoint, count: int, size: int) -> None:
@@ -76,7 +76,7 @@ def rab1(s: Endpoint, count: int, size: int) -> None:
     From [STAR-MPI], after R. Rabenseifner. A vector that the ranks cannot share evenly is
     padded. Raises an `InputError` when the number of ranks is not a power of two.
     """
-    demand_power_of_two(s.size, "allreduce algorithm rab1")
+    require_power_of_two(s.size, "allreduce algorithm rab1")
     share = count // s.size + (1 if count % s.size else 0)
     mask = s.size >> 1
     while mask:
@@ -120,12 +120,12 @@ def by_halving(
 ) -> None:
     """Halve while reducing, then double, with the steps of one of the functions `halving_*`."""
     folding = fold(s.size)
-    worker = folding.hand_over(s, count * size)
+    worker = folding.fold_in(s, count * size)
     if worker is not None:
         steps = steps_of(worker, folding.workers, count, size)
         halve(s, folding, steps)
         double(s, folding, steps)
-    folding.hand_back(s, count * size)
+    folding.fold_out(s, count * size)
 
 
 def rdb(s: Endpoint, count: int, size: int) -> None:
@@ -204,13 +204,13 @@ def smp_rsag(s: Endpoint, count: int, size: int) -> None:
     SimGrid, the remainder of an uneven division among the hosts is not sent.
     """
 
-    def around(blocks: Blocks) -> None:
+    def pass_around(blocks: Blocks) -> None:
         share = count // blocks.number * size
         right, left = blocks.neighbours()
         for _ in range(2 * (blocks.number - 1)):
             s.sendrecv(right, share, 0, left, share, 0)
 
-    _in_two_levels(s, count * size, around)
+    _in_two_levels(s, count * size, pass_around)
 
 
 def smp_rsag_lr(s: Endpoint, count: int, size: int) -> None:
@@ -244,7 +244,7 @@ def smp_rsag_rab(s: Endpoint, count: int, size: int) -> None:
     Reduce on each host, halve and double among the hosts, broadcast on each. Raises an `InputError`
     when the number of ranks is not a power of two.
     """
-    demand_power_of_two(s.size, "allreduce algorithm smp_rsag_rab")
+    require_power_of_two(s.size, "allreduce algorithm smp_rsag_rab")
     _in_two_levels(s, count * size, lambda blocks: _halve_and_double(s, blocks, count, size))
 
 

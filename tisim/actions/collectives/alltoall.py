@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from tisim.actions.collectives.exchanges import a_few_at_a_time, around, in_pairs, paced
-from tisim.actions.collectives.halving import demand_power_of_two, exchange_doubling
+from tisim.actions.collectives.exchanges import (
+    exchange_pairwise,
+    exchange_shifted,
+    exchange_throttled,
+    paced_variants,
+)
+from tisim.actions.collectives.halving import exchange_doubling, require_power_of_two
 from tisim.actions.collectives.mesh import along_2d, along_3d
 from tisim.actions.collectives.nonblocking import ialltoall
 from tisim.actions.script import Endpoint
@@ -71,10 +76,10 @@ def pair(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, pace: st
 
     This and the next three raise an `InputError` when the number of ranks is not a power of two.
     """
-    in_pairs(s, "alltoall", *_blocks(s, scount * ssize, rcount * rsize), pace)
+    exchange_pairwise(s, "alltoall", *_blocks(s, scount * ssize, rcount * rsize), pace)
 
 
-pair_light_barrier, pair_mpi_barrier, pair_one_barrier = paced("pair", pair)
+pair_light_barrier, pair_mpi_barrier, pair_one_barrier = paced_variants("pair", pair)
 
 
 def rdb(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
@@ -94,10 +99,10 @@ def ring(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, pace: st
 
     Other libraries call it pairwise exchange.
     """
-    around(s, *_blocks(s, scount * ssize, rcount * rsize), pace)
+    exchange_shifted(s, *_blocks(s, scount * ssize, rcount * rsize), pace)
 
 
-ring_light_barrier, ring_mpi_barrier, ring_one_barrier = paced("ring", ring)
+ring_light_barrier, ring_mpi_barrier, ring_one_barrier = paced_variants("ring", ring)
 
 
 def mvapich2_scatter_dest(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
@@ -106,7 +111,7 @@ def mvapich2_scatter_dest(s: Endpoint, scount: int, ssize: int, rcount: int, rsi
     MVAPICH2 took it from MPICH.
     """
     if rcount:
-        a_few_at_a_time(s, *_blocks(s, scount * ssize, rcount * rsize), own=True)
+        exchange_throttled(s, *_blocks(s, scount * ssize, rcount * rsize), own=True)
 
 
 def pair_rma(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
@@ -120,7 +125,7 @@ def pair_rma(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> N
     overheads, a put too large to be detached is charged none here, but those of a detached one
     in SimGrid. Raises an `InputError` when the number of ranks is not a power of two.
     """
-    demand_power_of_two(s.size, "alltoall algorithm pair_rma")
+    require_power_of_two(s.size, "alltoall algorithm pair_rma")
     barrier = s.chosen("barrier")
     peers = [s.rank ^ step for step in range(1, s.size)]
     block = scount * ssize

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tisim.actions.collectives.exchanges import a_few_at_a_time, around, in_pairs, paced
+from tisim.actions.collectives.exchanges import (
+    exchange_pairwise,
+    exchange_shifted,
+    exchange_throttled,
+    paced_variants,
+)
 from tisim.actions.collectives.halving import is_power_of_two
 from tisim.actions.collectives.nonblocking import ialltoallv
 from tisim.actions.script import Endpoint
@@ -23,7 +28,7 @@ def bruck(
 
     The name is SimGrid's; unlike the algorithm of Bruck et al., it forwards no data.
     """
-    a_few_at_a_time(s, *_blocks(scounts, ssize, rcounts, rsize), own=False)
+    exchange_throttled(s, *_blocks(scounts, ssize, rcounts, rsize), own=False)
 
 
 def pair(
@@ -38,10 +43,10 @@ def pair(
 
     This and the next three raise an `InputError` when the number of ranks is not a power of two.
     """
-    in_pairs(s, "alltoallv", *_blocks(scounts, ssize, rcounts, rsize), pace)
+    exchange_pairwise(s, "alltoallv", *_blocks(scounts, ssize, rcounts, rsize), pace)
 
 
-pair_light_barrier, pair_mpi_barrier, pair_one_barrier = paced("pair", pair)
+pair_light_barrier, pair_mpi_barrier, pair_one_barrier = paced_variants("pair", pair)
 
 
 def ring(
@@ -54,10 +59,10 @@ def ring(
     if is_power_of_two(s.size):
         pair(s, scounts, ssize, rcounts, rsize)
     else:
-        _around(s, scounts, ssize, rcounts, rsize)
+        _ring(s, scounts, ssize, rcounts, rsize)
 
 
-def _around(
+def _ring(
     s: Endpoint,
     scounts: Sequence[int],
     ssize: int,
@@ -65,10 +70,10 @@ def _around(
     rsize: int,
     pace: str = "",
 ) -> None:
-    around(s, *_blocks(scounts, ssize, rcounts, rsize), pace)
+    exchange_shifted(s, *_blocks(scounts, ssize, rcounts, rsize), pace)
 
 
-ring_light_barrier, ring_mpi_barrier, ring_one_barrier = paced("ring", _around)
+ring_light_barrier, ring_mpi_barrier, ring_one_barrier = paced_variants("ring", _ring)
 
 
 def ompi_basic_linear(

@@ -340,7 +340,7 @@ def ompi_pipeline(s: Endpoint, count: int, size: int, root: int) -> None:
         return
     segment = segment_elements(_pipeline_segment(s.size, count * size), size, count)
     pieces = [elements * size for elements in cut(count, segment)]
-    pass_on(s, chains(s.rank, s.size, root, 1), pieces)
+    forward_segments(s, chains(s.rank, s.size, root, 1), pieces)
 
 
 def _pipeline_segment(ranks: int, nbytes: int) -> int:
@@ -350,7 +350,7 @@ def _pipeline_segment(ranks: int, nbytes: int) -> int:
     return _PIPELINE_SEGMENT_OTHERWISE
 
 
-def pass_on(s: Endpoint, place: Place, pieces: list[int]) -> None:
+def forward_segments(s: Endpoint, place: Place, pieces: list[int]) -> None:
     """Receive each segment while the previous one is forwarded, into buffers of a full segment."""
     receive = -1
     for i, nbytes in enumerate(pieces):

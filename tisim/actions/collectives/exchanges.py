@@ -1,17 +1,17 @@
-"""Exchanges between all pairs of ranks, step by step or a few at once."""
+"""Exchanges between all pairs of ranks, step by step or in batches."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from tisim.actions.collectives.catalogue import Algorithm
-from tisim.actions.collectives.halving import demand_power_of_two
+from tisim.actions.collectives.halving import require_power_of_two
 from tisim.actions.script import Endpoint
 
-_RANKS_AT_A_TIME = 4
+_BATCH = 4  # ranks served at once
 
 
-# Paces of exchanges; without one, they follow each other directly: see `around`.
+# Paces of exchanges; without one, they follow each other directly: see `exchange_shifted`.
 _PACES = {
     "light_barrier": "each after a message that its partner is ready",
     "mpi_barrier": "each after a barrier",
@@ -19,7 +19,7 @@ _PACES = {
 }
 
 
-def paced(name: str, exchanges: Algorithm) -> list[Algorithm]:
+def paced_variants(name: str, exchanges: Algorithm) -> list[Algorithm]:
     """Return the algorithm `name` at each pace of `_PACES`; `exchanges` takes the pace last."""
 
     def at_pace(pace: str, when: str) -> Algorithm:
@@ -32,20 +32,25 @@ def paced(name: str, exchanges: Algorithm) -> list[Algorithm]:
     return [at_pace(pace, when) for pace, when in _PACES.items()]
 
 
-def in_pairs(
+def exchange_pairwise(
     s: Endpoint, operation: str, sent: Sequence[int], received: Sequence[int], pace: str = ""
 ) -> None:
     """P - 1 exchanges: in step i with the rank whose number is ``rank XOR i`` [Faraj].
 
-    `sent` and `received` are bytes per rank; `pace` as in `around`. Raises an `InputError` that
-    names the algorithm of `operation` when the number of ranks is not a power of two.
+    `sent` and `received` are bytes per rank; `pace` as in `exchange_shifted`. Raises an
+    `InputError` that names the algorithm of `operation` when the number of ranks is not a power of
+    two.
     """
-    demand_power_of_two(s.size, f"{operation} algorithm {'_'.join(filter(None, ('pair', pace)))}")
+    require_power_of_two(s.size, f"{operation} algorithm {'_'.join(filter(None, ('pair', pace)))}")
     rank = s.rank
-    _in_steps(s, ((rank ^ step, rank ^ step) for step in range(1, s.size)), sent, received, pace)
+    _exchange_in_steps(
+        s, ((rank ^ step, rank ^ step) for step in range(1, s.size)), sent, received, pace
+    )
 
 
-def around(s: Endpoint, sent: Sequence[int], received: Sequence[int], pace: str = "") -> None:
+def exchange_shifted(
+    s: Endpoint, sent: Sequence[int], received: Sequence[int], pace: str = ""
+) -> None:
     """P - 1 exchanges: in step i to the rank i ahead and from the rank i behind [Faraj].
 
     With the pace ``light_barrier``, one byte tells the sender to proceed before each exchange but
@@ -54,10 +59,10 @@ def around(s: Endpoint, sent: Sequence[int], received: Sequence[int], pace: str 
     """
     rank, size = s.rank, s.size
     peers = (((rank + step) % size, (rank - step) % size) for step in range(1, size))
-    _in_steps(s, peers, sent, received, pace)
+    _exchange_in_steps(s, peers, sent, received, pace)
 
 
-def _in_steps(
+def _exchange_in_steps(
     s: Endpoint,
     peers: Iterator[tuple[int, int]],
     sent: Sequence[int],
@@ -76,22 +81,22 @@ def _in_steps(
         sendrecv(target, sent[target], 0, source, received[source], 0)
 
 
-def a_few_at_a_time(
+def exchange_throttled(
     s: Endpoint,
     sent: Sequence[int],
     received: Sequence[int],
-    few: int = _RANKS_AT_A_TIME,
+    batch: int = _BATCH,
     *,
     own: bool,
     empty: bool = True,
 ) -> None:
-    """Receive from `few` ranks ahead while sending to as many behind, until all are served.
+    """Receive from `batch` ranks ahead while sending to as many behind, until all are served.
 
     MPICH's throttled linear ("scattered destination") exchange. `own`: include this rank itself;
     `empty`: send empty messages too.
     """
-    for start in range(0, s.size, few):
-        distances = range(start if own else max(start, 1), min(start + few, s.size))
+    for start in range(0, s.size, batch):
+        distances = range(start if own else max(start, 1), min(start + batch, s.size))
         sources = [(s.rank + distance) % s.size for distance in distances]
         targets = [(s.rank - distance) % s.size for distance in distances]
         if not empty:

@@ -62,10 +62,10 @@ def ompi_linear_sync(
     is not: the second segment's receive matches the first segment.
     """
     sent, received = _segments(scount, ssize), _segments(rcount, rsize)
-    called_in_turn(s, sent, received, root)
+    gather_linear_sync(s, sent, received, root)
 
 
-def called_in_turn(
+def gather_linear_sync(
     s: Endpoint, sent: tuple[int, int], received: tuple[int, int], root: int
 ) -> None:
     """Call each rank from the root in turn; `sent`, `received`: bytes of both segments."""

@@ -27,7 +27,7 @@ def is_power_of_two(size: int) -> bool:
     return size & (size - 1) == 0
 
 
-def demand_power_of_two(size: int, user: str) -> None:
+def require_power_of_two(size: int, user: str) -> None:
     """Raise an `InputError` that names `user` when `size` is not a power of two."""
     if not is_power_of_two(size):
         raise InputError(
@@ -81,7 +81,7 @@ class Folding(NamedTuple):
         pairs = self.pairs
         return offsets[: 2 * pairs : 2] + offsets[2 * pairs :]
 
-    def hand_over(self, s: Endpoint, nbytes: int, stride: int = 1) -> int | None:
+    def fold_in(self, s: Endpoint, nbytes: int, stride: int = 1) -> int | None:
         """Send the idle ranks' vectors to their workers; returns this rank's worker number.
 
         With a stride, only ranks that are multiples of it take part.
@@ -95,7 +95,7 @@ class Folding(NamedTuple):
             s.combine(nbytes)
         return worker
 
-    def hand_back(self, s: Endpoint, nbytes: int, stride: int = 1) -> None:
+    def fold_out(self, s: Endpoint, nbytes: int, stride: int = 1) -> None:
         """Send the result from the workers of pairs to the idle ranks."""
         place = s.rank // stride
         if place < 2 * self.pairs:
@@ -111,14 +111,14 @@ def fold(ranks: int, working: int = 1) -> Folding:
 def exchange_all(s: Endpoint, nbytes: int, number: int, stride: int = 1) -> None:
     """Exchange a vector among `number` ranks, multiples of `stride`, at distance 1, 2, 4..."""
     folding = fold(number)
-    worker = folding.hand_over(s, nbytes, stride)
+    worker = folding.fold_in(s, nbytes, stride)
     mask = 1
     while worker is not None and mask < folding.workers:
         peer = folding.rank(worker ^ mask) * stride
         s.sendrecv(peer, nbytes, 0, peer, nbytes, 0)
         s.combine(nbytes)
         mask <<= 1
-    folding.hand_back(s, nbytes, stride)
+    folding.fold_out(s, nbytes, stride)
 
 
 class DoublingStep(NamedTuple):
@@ -278,13 +278,13 @@ def collect(
     root: int,
     steps: Callable[[int], list[HalvingStep]],
     *,
-    goes_on: bool = False,
+    keeps_collecting: bool = False,
 ) -> None:
     """Write the steps in reverse along a binomial tree: only the root gets the whole vector.
 
     An idle root first takes the place of worker 0 (rank 0, the even rank of a pair). `steps`
-    returns the steps of a worker. `goes_on`: a worker continues to collect after it has sent its
-    part, as if the root were another rank.
+    returns the steps of a worker. `keeps_collecting`: a worker continues to collect after it has
+    sent its part, as if the root were another rank.
     """
     head = folding.worker(root)
     stands_in = head is None
@@ -303,7 +303,7 @@ def collect(
             s.recv(peer, given)
             continue
         s.send(peer, kept)
-        if not goes_on:
+        if not keeps_collecting:
             return
 
 

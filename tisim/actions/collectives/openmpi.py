@@ -42,7 +42,7 @@ def bcast_tree(s: Endpoint, nbytes: int, root: int, tree: str) -> None:
     `ompi_coll_base_bcast_intra_chain`, `_pipeline` (the same), `_bintree`, `_binomial` and
     `_knomial`.
     """
-    bcast.pass_on(s, _tree(tree, s, root), [nbytes])
+    bcast.forward_segments(s, _tree(tree, s, root), [nbytes])
 
 
 def bcast_split_binary(s: Endpoint, count: int, size: int, root: int) -> None:

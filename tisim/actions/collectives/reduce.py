@@ -107,7 +107,7 @@ def rab(s: Endpoint, count: int, size: int, root: int) -> None:
     sent its part, as if the root were another rank.
     """
     if count and s.size > 1:
-        by_halves(s, count, size, root, goes_on=True)
+        by_halves(s, count, size, root, keeps_collecting=True)
 
 
 def scatter_gather(s: Endpoint, count: int, size: int, root: int) -> None:
@@ -134,21 +134,26 @@ def by_halving(
     def steps(worker: int) -> list[HalvingStep]:
         return steps_of(worker, folding.workers, count, size)
 
-    worker = folding.hand_over(s, count * size)
+    worker = folding.fold_in(s, count * size)
     if worker is not None:
         halve(s, folding, steps(worker))
     collect(s, folding, worker, root, steps)
 
 
-def by_halves(s: Endpoint, count: int, size: int, root: int, *, goes_on: bool = False) -> None:
-    """Halve while reducing, pairs first, then collect [Thakur]; `goes_on` as in `collect`."""
+def by_halves(
+    s: Endpoint, count: int, size: int, root: int, *, keeps_collecting: bool = False
+) -> None:
+    """Halve while reducing, pairs first, then collect [Thakur].
+
+    `keeps_collecting` as in `collect`.
+    """
     folding = fold(s.size, working=0)
 
     def steps(worker: int) -> list[HalvingStep]:
         return halving_elements(worker, folding.workers, count, size)
 
     worker = reduce_scatter_halves(s, folding, count, size)
-    collect(s, folding, worker, root, steps, goes_on=goes_on)
+    collect(s, folding, worker, root, steps, keeps_collecting=keeps_collecting)
 
 
 def ompi_chain(s: Endpoint, count: int, size: int, root: int) -> None:
@@ -292,10 +297,10 @@ def mvapich2_two_level(
                 algorithm("reduce", intra)(where.intra, count, size, 0)
         if where.leaders is not None and where.leaders.size > 1:
             algorithm("reduce", inter)(where.leaders, count, size, where.layout.node[root])
-    _hand_to_root(s, where, nbytes, root)
+    _send_to_root(s, where, nbytes, root)
 
 
-def _hand_to_root(s: Endpoint, where: Nodes, nbytes: int, root: int) -> None:
+def _send_to_root(s: Endpoint, where: Nodes, nbytes: int, root: int) -> None:
     """Send the result from the leader of the root's host to the root."""
     leader = where.leader_of(root)
     if leader == root:

@@ -7,11 +7,11 @@ from itertools import accumulate
 
 from tisim.actions.collectives.halving import (
     Folding,
-    demand_power_of_two,
     exchange_doubling,
     fold,
     halve,
     halving_steps,
+    require_power_of_two,
     reversed_bits,
 )
 from tisim.actions.script import Endpoint
@@ -29,12 +29,12 @@ def ompi_basic_recursivehalving(s: Endpoint, rcounts: Sequence[int], size: int) 
     if not any(rcounts):
         return
     rank, folding = s.rank, fold(s.size)
-    worker = folding.hand_over(s, sum(rcounts) * size)
+    worker = folding.fold_in(s, sum(rcounts) * size)
     if worker is not None:
         _halve(s, worker, folding, folding.offsets(rcounts, size))
     idle = rank if worker is None else rank - 1  # of the pair
     if rank < 2 * folding.pairs and rcounts[idle]:
-        folding.hand_back(s, rcounts[idle] * size)
+        folding.fold_out(s, rcounts[idle] * size)
 
 
 def _halve(s: Endpoint, worker: int, folding: Folding, offsets: Sequence[int]) -> None:
@@ -94,7 +94,7 @@ def ompi_butterfly(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
     if ranks < 2:
         return
     folding = fold(ranks)
-    worker = folding.hand_over(s, sum(rcounts) * size)
+    worker = folding.fold_in(s, sum(rcounts) * size)
     if worker is None:
         s.recv(folding.rank(reversed_bits(rank // 2, folding.workers)), rcounts[rank] * size)
         return
@@ -148,7 +148,7 @@ def mpich_noncomm(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
     Architecture 49(3), 2003; as in MPICH. Raises an `InputError` when the number of ranks is
     not a power of two, or the blocks are not of equal size.
     """
-    demand_power_of_two(s.size, "reduce_scatter algorithm mpich_noncomm")
+    require_power_of_two(s.size, "reduce_scatter algorithm mpich_noncomm")
     if any(count != rcounts[0] for count in rcounts):
         raise InputError(
             "reduce_scatter algorithm mpich_noncomm needs the same count for every rank: "

@@ -152,7 +152,7 @@ def _bound(word: str) -> float:
     return math.inf if word == "rest" else int(word)
 
 
-def able(name: str, ranks: int) -> str:
+def supported_algorithm(name: str, ranks: int) -> str:
     """Return `name`, or its substitute if it cannot run on `ranks` ranks."""
     return name if ranks & (ranks - 1) == 0 else _ANY_RANKS.get(name, name)
 

@@ -13,9 +13,9 @@ from tisim.actions.selectors.choice import (
     Argument,
     Choice,
     Facts,
-    able,
     below,
     read_tables,
+    supported_algorithm,
     up_to,
     write_choice,
 )
@@ -51,7 +51,7 @@ def choose(operation: str, call: Facts) -> Choice:
     table = tables.get(f"{operation} {call.per_host or 1}") or tables[f"{operation} 1"]
     nbytes = 1 if operation in ("barrier", "alltoallv") else call.received
     number = int(below(up_to(table, call.ranks).sizes, nbytes)[1])
-    return Choice(able(_STAND_INS[operation][number - 1], call.ranks))
+    return Choice(supported_algorithm(_STAND_INS[operation][number - 1], call.ranks))
 
 
 def write(operation: str, s: Endpoint, *arguments: Argument) -> None:

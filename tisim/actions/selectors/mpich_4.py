@@ -15,7 +15,7 @@ from functools import partial
 from tisim.actions.collectives.allgatherv import around_in_pieces
 from tisim.actions.collectives.allreduce import by_halving as allreduce_by_halving
 from tisim.actions.collectives.barrier import in_two_levels
-from tisim.actions.collectives.exchanges import a_few_at_a_time
+from tisim.actions.collectives.exchanges import exchange_throttled
 from tisim.actions.collectives.halving import (
     StepsOf,
     halving_even_blocks,
@@ -36,7 +36,7 @@ _SHORT_REDUCE, _SHORT_ALLREDUCE = 2048, 8
 _LONG_ALLGATHER, _SHORT_ALLGATHER = 524288, 81920
 _SHORT_ALLTOALL, _LONG_ALLTOALL = 256, 32768
 _LONG_REDUCE_SCATTER = 524288
-_AT_A_TIME = 32  # ranks: `MPIR_CVAR_ALLTOALL_THROTTLE`
+_BATCH = 32  # ranks: `MPIR_CVAR_ALLTOALL_THROTTLE`
 # Small communicators have no special algorithm for long broadcasts and short all-to-alls. The table
 # has "comm_size<8" in both places. MPICH evaluates it as "<" for a broadcast, when it creates the
 # communicator, and as "<=" for an all-to-all, at the call (csel.c, line 1212).
@@ -204,7 +204,7 @@ def alltoall(
         name = "bruck"
     elif block <= _LONG_ALLTOALL:
         sent, received = [block] * s.size, [rcount * rsize] * s.size
-        a_few_at_a_time(s, sent, received, _AT_A_TIME, own=True)
+        exchange_throttled(s, sent, received, _BATCH, own=True)
         return
     else:
         name = "pair" if is_power_of_two(s.size) else "ring"
@@ -216,7 +216,7 @@ def alltoallv(
 ) -> None:
     """Non-empty messages to 32 ranks at once (`MPIR_Alltoallv_intra_scattered`)."""
     sent, received = [count * ssize for count in scounts], [count * rsize for count in rcounts]
-    a_few_at_a_time(s, sent, received, _AT_A_TIME, own=False, empty=False)
+    exchange_throttled(s, sent, received, _BATCH, own=False, empty=False)
 
 
 def reduce_scatter(s: Endpoint, rcounts: Sequence[int], size: int) -> None:

@@ -15,9 +15,9 @@ from tisim.actions.selectors.choice import (
     Argument,
     Choice,
     Facts,
-    able,
     read_tables,
     sizes,
+    supported_algorithm,
     up_to,
     write_choice,
 )
@@ -46,7 +46,7 @@ def choose(operation: str, call: Facts) -> Choice | None:
         return Choice(name if call.count >= power_of_two_up_to(call.ranks) else "binomial")
     if name == "mpich_rdb" and not is_power_of_two(call.ranks):
         return Choice("ompi_bruck")
-    return Choice(able(name, call.ranks) if operation == "alltoall" else name)
+    return Choice(supported_algorithm(name, call.ranks) if operation == "alltoall" else name)
 
 
 def _in_two_levels(operation: str, name: str, on_host: str, *, blocked: bool) -> Choice:

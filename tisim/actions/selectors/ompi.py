@@ -12,9 +12,9 @@ from tisim.actions.selectors.choice import (
     Argument,
     Choice,
     Facts,
-    able,
     below,
     read_tables,
+    supported_algorithm,
     write_choice,
 )
 
@@ -23,7 +23,7 @@ def choose(operation: str, call: Facts) -> Choice:
     """Return the choice for a call; an allgatherv is chosen by the mean block, rounded down."""
     nbytes = call.sent // call.ranks if operation == "allgatherv" else call.sent
     row = below(read_tables("ompi")[operation], call.ranks)
-    return Choice(able(below(row.sizes, nbytes)[1], call.ranks))
+    return Choice(supported_algorithm(below(row.sizes, nbytes)[1], call.ranks))
 
 
 def write(operation: str, s: Endpoint, *arguments: Argument) -> None:

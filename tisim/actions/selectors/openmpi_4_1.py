@@ -16,7 +16,7 @@ from tisim.actions.collectives import openmpi
 from tisim.actions.collectives.allgatherv import around_a_ring, exchange_with_neighbours
 from tisim.actions.collectives.allreduce import ring_in_phases
 from tisim.actions.collectives.catalogue import algorithm
-from tisim.actions.collectives.gather import called_in_turn
+from tisim.actions.collectives.gather import gather_linear_sync
 from tisim.actions.collectives.halving import is_power_of_two, power_of_two_up_to
 from tisim.actions.collectives.reduce import by_halves
 from tisim.actions.collectives.scatter import down_intervals
@@ -158,7 +158,7 @@ def gather(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root: 
     if name == "basic_linear":
         algorithm("gather", "ompi_basic_linear")(s, scount, ssize, rcount, rsize, root)
     elif name == "linear_sync":
-        called_in_turn(s, (sent, 0), (received, 0), root)
+        gather_linear_sync(s, (sent, 0), (received, 0), root)
     else:
         algorithm("gather", "ompi_binomial")(s, scount, ssize, rcount, rsize, root)
 
