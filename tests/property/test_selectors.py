@@ -81,7 +81,7 @@ def test_every_call_does_the_operation(
     known = [frozenset[int]()] * size
     for _ in range(2):  # the second time, the ranks know their placement
         scripts = [
-            Script(rank, size, placement, surveyed=known[rank], choose=chooser(name))
+            Script(rank, size, placement, exchanged_parts=known[rank], choose=chooser(name))
             for rank in range(size)
         ]
         try:
@@ -89,7 +89,7 @@ def test_every_call_does_the_operation(
                 algorithm(operation, name)(script, *arguments(script.rank))
         except InputError:
             return  # unsupported number of ranks, or of ranks per host
-        known = [script.surveyed for script in scripts]
+        known = [script.exchanged_parts for script in scripts]
         outcomes = execute(scripts)
         if name not in PARTIAL:
             check(operation, outcomes, root, [arguments(rank) for rank in range(size)])

@@ -2,8 +2,8 @@
 
 In SimGrid, the first call on a communicator that needs the placement of its ranks
 (`Comm::init_smp`) exchanges it in four small collectives, which take simulated time. `nodes`
-writes them into the schedule of that first call and records this in `Script.surveyed`. MPI
-libraries know the placement from the start: use `parts` for these.
+writes them into the schedule of that first call and records this in `Script.exchanged_parts`. MPI
+libraries know the placement from the start: use `host_groups` for these.
 """
 
 from __future__ import annotations
@@ -69,14 +69,14 @@ def nodes(s: Endpoint) -> Nodes:
     `s` is a rank of a communicator (`Script`) or of a part of one (`Group`).
     """
     script, context = _script_and_context(s)
-    result = parts(s, layout(s))
-    if context not in script.surveyed:
-        script.surveyed |= {context}
-        _survey(s, result)
+    result = host_groups(s, layout(s))
+    if context not in script.exchanged_parts:
+        script.exchanged_parts |= {context}
+        _exchange_placement(s, result)
     return result
 
 
-def parts(s: Endpoint, found: Layout) -> Nodes:
+def host_groups(s: Endpoint, found: Layout) -> Nodes:
     """Return the parts (hosts, leaders) of the communicator of `s` for the layout `found`."""
     script, context = _script_and_context(s)
     # The contexts of parts are numbered like the nodes of a binary heap.
@@ -88,10 +88,10 @@ def parts(s: Endpoint, found: Layout) -> Nodes:
     return Nodes(found, intra, leaders)
 
 
-def surveyed(s: Endpoint) -> bool:
+def is_placement_exchanged(s: Endpoint) -> bool:
     """True if an earlier call on the communicator of `s` exchanged the placement of its ranks."""
     script, context = _script_and_context(s)
-    return context in script.surveyed
+    return context in script.exchanged_parts
 
 
 def is_part(s: Endpoint) -> bool:
@@ -160,7 +160,7 @@ def _layout_of(hosts: tuple[int, ...], order: tuple[int, ...]) -> Layout:
     )
 
 
-def _survey(s: Endpoint, found: Nodes) -> None:
+def _exchange_placement(s: Endpoint, found: Nodes) -> None:
     """Write the exchange: leaders, host sizes, uniform (within a host), blocked."""
     from tisim.actions.collectives.catalogue import algorithm
 

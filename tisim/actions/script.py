@@ -67,7 +67,7 @@ class Script:
     order
         World rank of each rank of the communicator: the order in which the ranks of a host are
         listed. Differs from the communicator's order after a `comm_split` with keys.
-    surveyed
+    exchanged_parts
         Contexts of the parts of the communicator (0: all of it) whose placement an earlier call
         has exchanged. This call adds its own to the attribute, for the next call.
     choose
@@ -85,8 +85,8 @@ class Script:
     """
 
     __slots__ = (
-        "rank", "size", "placement", "order", "surveyed", "choose", "memory",
-        "kinds", "peers", "sizes", "tags", "slots", "requests", "parts",
+        "rank", "size", "placement", "order", "exchanged_parts", "choose", "memory",
+        "kinds", "peers", "sizes", "tags", "slots", "requests", "delegated_rows",
     )  # fmt: skip
 
     def __init__(
@@ -96,7 +96,7 @@ class Script:
         placement: Sequence[int] | None = None,
         *,
         order: Sequence[int] | None = None,
-        surveyed: frozenset[int] = frozenset(),
+        exchanged_parts: frozenset[int] = frozenset(),
         choose: Callable[[str], Callable[..., None]] | None = None,
         memory: MemoryWork | None = None,
     ) -> None:
@@ -104,7 +104,7 @@ class Script:
         self.size = size
         self.placement: Sequence[int] = range(size) if placement is None else placement
         self.order: Sequence[int] = range(size) if order is None else order
-        self.surveyed = surveyed
+        self.exchanged_parts = exchanged_parts
         self.choose = choose
         self.memory = memory
         self.kinds: list[int] = []
@@ -115,7 +115,7 @@ class Script:
         self.requests = 0
         # Rows written by algorithms called by other algorithms: operation, first row, last row + 1.
         # Callees precede their callers.
-        self.parts: list[tuple[str, int, int]] = []
+        self.delegated_rows: list[tuple[str, int, int]] = []
 
     def _add(self, kind: int, peer: int, size: float, tag: int, slot: int = -1) -> None:
         self.kinds.append(kind)
@@ -136,7 +136,7 @@ class Script:
         def write(*arguments: object, **parameters: object) -> None:
             first = self._rows()
             chosen(*arguments, **parameters)
-            self.parts.append((operation, first, self._rows()))
+            self.delegated_rows.append((operation, first, self._rows()))
 
         return write
 
@@ -152,7 +152,7 @@ class Script:
         row
             Number of the row, from 0.
         """
-        return next((part[0] for part in self.parts if part[1] <= row < part[2]), None)
+        return next((part[0] for part in self.delegated_rows if part[1] <= row < part[2]), None)
 
     def send(self, dst: int, nbytes: int, tag: int = 0) -> None:
         """MPI_Send: blocks depending on the size and the protocol thresholds."""
@@ -253,7 +253,7 @@ class Script:
         """Write to the file of a collective read or write."""
         self._access(FILE_WRITE, offset, nbytes)
 
-    def own_part(self) -> None:
+    def access_own_part(self) -> None:
         """Read or write this rank's own part, as an independent call would."""
         self._add(FILE_OWN, 0, 0, 0)
 

@@ -13,7 +13,7 @@ from tisim.actions.collectives.catalogue import Algorithm, nonblocking
 from tisim.actions.script import Script
 
 
-class Chooses(Protocol):
+class CollectiveConfig(Protocol):
     """The part of a configuration that collectives need."""
 
     def collective(self, operation: str) -> str:
@@ -70,14 +70,14 @@ _NEIGHBOURS = frozenset(
 COLLECTIVES = _NEIGHBOURS.union(_OPERATIONS)
 
 
-def algorithm_name(operation: str, config: Chooses) -> str:
+def algorithm_name(operation: str, config: CollectiveConfig) -> str:
     """Name of a line's algorithm or selector; non-blocking operations keep their own name."""
     if operation.startswith("i") or operation in _NEIGHBOURS:
         return operation
     return config.collective(_OPERATIONS[operation][0])
 
 
-def write_call(script: Script, call: CollectiveCall, config: Chooses) -> None:
+def write_call(script: Script, call: CollectiveCall, config: CollectiveConfig) -> None:
     """Write the schedule of a rank in a collective call: its messages, then the call's flops.
 
     `call` is the decoded call (`tisim._core.decode_call`). The part of a non-blocking collective

@@ -231,7 +231,7 @@ _HINTS: Final = ("automatic", "enable", "disable")
 class CollectiveFiles(Record):
     """Execution of collective reads and writes of files."""
 
-    way: str = row(
+    implementation: str = row(
         Parameter(
             "tisim/collective-io", CHOICE, "independent", choices=("independent", "romio", "ompio")
         )
@@ -257,12 +257,12 @@ class CollectiveFiles(Record):
         """Return the core's fields that depend on several options."""
 
         def sieve(hint: str, size: int) -> int:
-            sieves = hint == "enable" or (hint == "automatic" and self.way == "romio")
+            sieves = hint == "enable" or (hint == "automatic" and self.implementation == "romio")
             return size if sieves else 0
 
         return {
-            "two_phase": self.way != "independent",
-            "overlaps_splits": self.way == "ompio",
+            "two_phase": self.implementation != "independent",
+            "overlaps_splits": self.implementation == "ompio",
             "sieve_reads": sieve(self.ds_read, self.ind_rd_buffer_size),
             "sieve_writes": sieve(self.ds_write, self.ind_wr_buffer_size),
         }

@@ -27,15 +27,15 @@ class Group:
     placement: Sequence[int]
     order: Sequence[int] | None
     # By rank: the parts of the communicator on which it has exchanged the placement of ranks.
-    surveyed: dict[int, frozenset[int]] = field(default_factory=dict)
+    exchanged_parts: dict[int, frozenset[int]] = field(default_factory=dict)
 
-    def surveyed_by(self, rank: int) -> frozenset[int]:
+    def exchanged_parts_of(self, rank: int) -> frozenset[int]:
         """Return the parts whose placement a rank has exchanged in earlier calls."""
-        return self.surveyed.get(rank, frozenset())
+        return self.exchanged_parts.get(rank, frozenset())
 
     def script(self, settings: Settings, rank: int) -> Script:
         """Return an empty schedule for a rank."""
-        return settings.script(rank, self.placement, self.order, self.surveyed_by(rank))
+        return settings.script(rank, self.placement, self.order, self.exchanged_parts_of(rank))
 
 
 class Progress(Protocol):
@@ -169,9 +169,9 @@ class Driver:
         group = self._group(needed.comm)
         try:
             schedule = self._schedule(needed, group)
-            changed = schedule.surveyed != group.surveyed_by(needed.number)
+            changed = schedule.exchanged_parts != group.exchanged_parts_of(needed.number)
             if changed:
-                group.surveyed[needed.number] = schedule.surveyed
+                group.exchanged_parts[needed.number] = schedule.exchanged_parts
             self.core.provide_schedule(
                 schedule.kinds,
                 schedule.peers,

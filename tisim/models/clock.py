@@ -83,7 +83,7 @@ class Clock:
             self._sleeps.append((self.now + max(seconds, self.precision), event))
             yield event
 
-    def turn(self) -> simpy.Event:
+    def after_woken(self) -> simpy.Event:
         """Return an event of this instant, after all processes already woken have acted."""
         return self.env.event().succeed()
 

@@ -13,13 +13,13 @@ from tisim.kernel.driver import Group
 
 
 @dataclass(slots=True, eq=False)
-class Begun:
+class CollectiveInstance:
     """A collective that a member has entered."""
 
     name: str  # the call of the first member
     # For each member: color and key in a `comm_split`, and its new communicator.
     colors: dict[int, tuple[int, int]] = field(default_factory=dict)
-    made: dict[int, Communicator] = field(default_factory=dict)
+    created: dict[int, Communicator] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -31,7 +31,7 @@ class Communicator:
     group: Group  # properties that algorithms may use
 
     def __post_init__(self) -> None:
-        self._begun: dict[int, Begun] = {}
+        self._collectives: dict[int, CollectiveInstance] = {}
         self._entered: Counter[int] = Counter()  # collectives entered by each member
         self.number = {rank: number for number, rank in enumerate(self.members)}
         self._gathered: list[simpy.Event] = []
@@ -45,15 +45,15 @@ class Communicator:
             self._gathered.clear()
         return event
 
-    def enter(self, rank: int, name: str) -> Begun:
+    def enter(self, rank: int, name: str) -> CollectiveInstance:
         """Enter a collective, which must be the one that the other members call."""
         self._entered[rank] += 1
-        begun = self._begun.setdefault(self._entered[rank], Begun(name))
-        if begun.name != name:
+        collective = self._collectives.setdefault(self._entered[rank], CollectiveInstance(name))
+        if collective.name != name:
             raise SimulationError(
-                f"rank {rank} calls {name} but another rank of the communicator calls {begun.name}"
+                f"rank {rank} calls {name} but another rank of the communicator calls {collective.name}"
             )
-        return begun
+        return collective
 
 
 class Communicators:
@@ -72,7 +72,7 @@ class Communicators:
         group = Group(placement, None if members == sorted(members) else members)
         return Communicator(members, self._contexts, group)
 
-    def split(self, parent: Communicator, begun: Begun) -> list[list[int]]:
+    def split(self, parent: Communicator, collective: CollectiveInstance) -> list[list[int]]:
         """Create a communicator for each color, with ranks ordered by key, then as in the parent.
 
         Returns for each communicator the numbers of its ranks in the parent, by their new numbers;
@@ -80,12 +80,12 @@ class Communicators:
         """
         groups: dict[int, list[int]] = {}
         for number, rank in enumerate(parent.members):
-            if begun.colors[rank][0] >= 0:
-                groups.setdefault(begun.colors[rank][0], []).append(number)
+            if collective.colors[rank][0] >= 0:
+                groups.setdefault(collective.colors[rank][0], []).append(number)
         for group in groups.values():
-            group.sort(key=lambda number: begun.colors[parent.members[number]][1])
+            group.sort(key=lambda number: collective.colors[parent.members[number]][1])
             made = self.make([parent.members[number] for number in group])
-            begun.made |= dict.fromkeys(made.members, made)
+            collective.created |= dict.fromkeys(made.members, made)
         return list(groups.values())
 
     def of_group(self, members: Sequence[int], rank: int) -> Communicator:

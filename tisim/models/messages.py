@@ -38,7 +38,7 @@ class Message:
     # Requests that a rank waits for, with the callbacks to notify, in the order of the waits.
     waiting: dict[Request, Callable[[Request], None]] = field(default_factory=dict)
 
-    def fits(self, receive: Message) -> bool:
+    def matches(self, receive: Message) -> bool:
         """True if a posted receive matches this message."""
         return (
             receive.context == self.context
@@ -103,13 +103,13 @@ class PointToPoint:
     def find(self, receive: Message) -> Message | None:
         """Return the first unexpected message that matches a receive."""
         sent = self.unexpected[receive.destination]
-        return next((message for message in sent if message.fits(receive)), None)
+        return next((message for message in sent if message.matches(receive)), None)
 
     def post_send(self, sent: Message, mode: str) -> Message:
-        """Post a send, which matches the first posted receive that fits."""
+        """Post a send; it takes the first posted receive that matches."""
         sent.is_detached = self.is_detached(sent.nbytes, mode)
         posted = self.receives[sent.destination]
-        message = next((receive for receive in posted if sent.fits(receive)), None)
+        message = next((receive for receive in posted if sent.matches(receive)), None)
         if message is not None:
             posted.remove(message)
             message.source, message.nbytes = sent.source, sent.nbytes

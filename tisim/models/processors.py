@@ -23,7 +23,7 @@ class _Host(Progress[simpy.Event | None]):
     def __init__(self, speed: float, cores: int, memory: float) -> None:
         super().__init__()
         self.speed, self.cores = speed, cores
-        self.busy = min(float(cores), memory / speed) if speed > 0 else float(cores)
+        self.usable_cores = min(float(cores), memory / speed) if speed > 0 else float(cores)
         self.end: int | None = None  # agenda entry of the next end
 
 
@@ -81,7 +81,7 @@ class HostModel:
                 self._clock.cancelled.add(host.end)
                 host.end = None
             if host.ends:
-                rate = self.rate(host.speed, host.busy, len(host.ends))
+                rate = self.rate(host.speed, host.usable_cores, len(host.ends))
                 host.rate = checked(self, "rate", rate)
                 date = host.next_end(self._clock.now)
                 host.end = self._clock.at(date, partial(self._end, number))

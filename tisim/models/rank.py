@@ -18,7 +18,7 @@ from tisim.actions import script as rows
 from tisim.actions.collectives.communicators import Stage
 from tisim.errors import InputError
 from tisim.models.clock import Clock
-from tisim.models.communicators import Begun, Communicator, Communicators
+from tisim.models.communicators import CollectiveInstance, Communicator, Communicators
 from tisim.models.messages import Message, PointToPoint, Request
 from tisim.models.network import NetworkModel
 from tisim.models.processors import HostModel
@@ -85,7 +85,7 @@ class World:
         elif self.protocol.grow_injected_times or kind == "testany":
             self.polls[kind] += 1
 
-    def nothing_will_come(self) -> bool:
+    def all_stuck(self) -> bool:
         """True if all ranks wait for others or probe in vain; checked at growing intervals."""
         self._fruitless_probes += 1
         if self._fruitless_probes & (self._fruitless_probes - 1) or self.network.in_progress:
@@ -101,12 +101,12 @@ class World:
     ) -> rows.Script:
         """Return a rank's schedule of a collective, which `write` writes once for equal calls."""
         group, number = communicator.group, communicator.number[rank]
-        key = (call, communicator.context, number, group.surveyed_by(number))
+        key = (call, communicator.context, number, group.exchanged_parts_of(number))
         schedule = self._schedules.get(key) if call is not None else None
         if schedule is None:
             schedule = self._schedules[key] = group.script(self.settings, number)
             write(schedule)
-        group.surveyed[number] = schedule.surveyed
+        group.exchanged_parts[number] = schedule.exchanged_parts
         return schedule
 
 
@@ -140,7 +140,7 @@ class Rank:
                 yield self._clock.wake_after(delay)
             if protocol.init_sleep > 0:
                 event = self._clock.wake_after(protocol.init_sleep)
-                self.other += yield from self._time_of(event)
+                self.other += yield from self._wait_timed(event)
             for action in actions:
                 self.action = action
                 self.actions += 1
@@ -177,9 +177,9 @@ class Rank:
 
     def _execute(self, flops: float, threads: int = 1) -> Steps:
         event = self._hosts.execute(self.host, flops, threads)
-        self.compute += yield from self._time_of(event)
+        self.compute += yield from self._wait_timed(event)
 
-    def _time_of(self, event: simpy.Event) -> Generator[simpy.Event, None, float]:
+    def _wait_timed(self, event: simpy.Event) -> Generator[simpy.Event, None, float]:
         """Wait for an event; returns the seconds waited."""
         since = self._clock.now
         yield event
@@ -356,7 +356,7 @@ class Rank:
         if seconds > 0:
             yield from self._clock.sleep(seconds)
             if request is not None and request.message is not None:
-                yield self._clock.turn()
+                yield self._clock.after_woken()
         if request is None:
             return
         for place, part in enumerate(request.parts):  # including finished ones
@@ -374,7 +374,7 @@ class Rank:
         if self._world.protocol.test_sleep > 0:
             seconds = self._world.polls["testany"] * self._world.protocol.test_sleep
             yield from self._clock.sleep(seconds)
-            yield self._clock.turn()
+            yield self._clock.after_woken()
         listed = self._requests.listed(action)
         request = next((r for r in listed if r.message is not None and r.is_complete), None)
         if request is not None:
@@ -391,7 +391,7 @@ class Rank:
     def _probe_until_found(self, wanted: Message) -> Generator[simpy.Event, None, Message]:
         self.probed = wanted
         while (message := (yield from self._probe_once(wanted))) is None:
-            if (self._probe_flops() <= 0 or self._world.nothing_will_come()) and self.is_stuck():
+            if (self._probe_flops() <= 0 or self._world.all_stuck()) and self.is_stuck():
                 event = self._messages.probing[self.number] = self._clock.env.event()
                 yield from self._wait_for_others(event)
         self.probed = None
@@ -412,7 +412,7 @@ class Rank:
     def _probe_once(self, wanted: Message) -> Generator[simpy.Event, None, Message | None]:
         """Compute for the time of a probe, then look for a message.
 
-        If eager messages are possible, SimGrid looks for those first, for others one turn later.
+        If eager messages are possible, SimGrid looks for those first, for others `after_woken`.
         """
         flops = self._probe_flops()
         if flops > 0:
@@ -420,9 +420,9 @@ class Rank:
         found = self._messages.find(wanted)
         is_short = found is not None and found.is_flowing
         if self._world.protocol.eager_threshold > 0 and not is_short:
-            yield self._clock.turn()
+            yield self._clock.after_woken()
             found = self._messages.find(wanted)
-        yield self._clock.turn()
+        yield self._clock.after_woken()
         self._world.note_poll("probe", success=found is not None)
         return found
 
@@ -461,7 +461,7 @@ class Rank:
                 f"the SimPy kernel does not support {action.name} in rounds, as in the MPI library "
                 "selected by smpi/coll-selector; use --kernel core"
             )
-        slots = yield from self._follow(schedule, communicator)
+        slots = yield from self._execute_schedule(schedule, communicator)
         if not call.blocking and not (call.operation == "bcast" and size == 1 and not slots):
             request = self._request(None)
             request.of_collective, request.parts = True, slots
@@ -469,7 +469,7 @@ class Rank:
         if flops > 0:
             yield from self._execute(flops)
 
-    def _follow(
+    def _execute_schedule(
         self, schedule: rows.Script, communicator: Communicator
     ) -> Generator[simpy.Event, None, list[Request | None]]:
         """Execute a schedule; returns the requests that it has started."""
@@ -520,32 +520,32 @@ class Rank:
         elif action.name == "comm_group":
             number, *members = arguments
             made = self.comms[number] = self._world.communicators.of_group(members, self.number)
-            yield from self._make_together(made, Stage.NUMBER)
+            yield from self._run_creation_stage(made, Stage.NUMBER)
         else:
             parent = self._comm(arguments[0])
-            begun = parent.enter(self.number, action.name)
+            collective = parent.enter(self.number, action.name)
             if action.name == "comm_split":
-                begun.colors[self.number] = (arguments[2], arguments[3])
-                yield from self._agree_on_colors(parent, begun)
-            elif not begun.made:
-                begun.colors = dict.fromkeys(parent.members, (0, 0))
-                self._world.communicators.split(parent, begun)
-            if self.number not in begun.made:
+                collective.colors[self.number] = (arguments[2], arguments[3])
+                yield from self._agree_on_colors(parent, collective)
+            elif not collective.created:
+                collective.colors = dict.fromkeys(parent.members, (0, 0))
+                self._world.communicators.split(parent, collective)
+            if self.number not in collective.created:
                 return
-            made = self.comms[arguments[1]] = begun.made[self.number]
+            made = self.comms[arguments[1]] = collective.created[self.number]
             if action.name != "comm_idup":
-                yield from self._make_together(made, Stage.NUMBER)
+                yield from self._run_creation_stage(made, Stage.NUMBER)
 
-    def _agree_on_colors(self, parent: Communicator, begun: Begun) -> Steps:
+    def _agree_on_colors(self, parent: Communicator, collective: CollectiveInstance) -> Steps:
         """Rank 0 gathers the colors and keys, then sends every other rank its communicator."""
         groups: list[list[int]] = []
         if parent.members[0] == self.number:
-            yield from self._make_together(parent, Stage.COLORS)
-            groups = self._world.communicators.split(parent, begun)
-        joins = begun.colors[self.number][0] >= 0
-        yield from self._make_together(parent, Stage.GROUPS, joins, groups)
+            yield from self._run_creation_stage(parent, Stage.COLORS)
+            groups = self._world.communicators.split(parent, collective)
+        joins = collective.colors[self.number][0] >= 0
+        yield from self._run_creation_stage(parent, Stage.GROUPS, joins, groups)
 
-    def _make_together(
+    def _run_creation_stage(
         self,
         communicator: Communicator,
         stage: Stage,
@@ -556,7 +556,7 @@ class Rank:
         settings = self._world.settings
         write = partial(settings.write_stage, stage=stage, joins=joins, groups=groups)
         schedule = self._world.schedule(self.number, communicator, write)
-        yield from self._follow(schedule, communicator)
+        yield from self._execute_schedule(schedule, communicator)
 
     _METHODS: Final[dict[str, Callable[[Rank, Action], Steps | None]]] = {
         "compute": _compute,

@@ -142,7 +142,7 @@ class Settings:
         rank: int,
         placement: Sequence[int],
         order: Sequence[int] | None,
-        surveyed: frozenset[int],
+        exchanged_parts: frozenset[int],
     ) -> Script:
         """Return an empty schedule for a rank of a communicator, with the configured algorithms."""
         return Script(
@@ -150,7 +150,7 @@ class Settings:
             len(placement),
             placement,
             order=order,
-            surveyed=surveyed,
+            exchanged_parts=exchanged_parts,
             choose=self.algorithm,
             memory=self._memory_work(placement[rank]),
         )
@@ -179,7 +179,7 @@ class Settings:
         """Write the exchange of the parts of a file that the ranks access."""
         from tisim.actions.two_phase import write_parts
 
-        write_parts(self.files.way, script)
+        write_parts(self.files.implementation, script)
 
     def plan_transfer(self, transfer: CollectiveTransfer, placement: Sequence[int]) -> Plan:
         """Return the plan of a collective read or write of a communicator."""
@@ -196,7 +196,7 @@ class Settings:
             self._striping(transfer.disk),
             transfer.pieces,
         )
-        return plan_of(files.way, request)
+        return plan_of(files.implementation, request)
 
     def _striping(self, disk: int) -> Striping | None:
         """Return the striping of files on a disk, if the MPI library has a driver for it."""

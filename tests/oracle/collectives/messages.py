@@ -155,20 +155,20 @@ def meetings(call: Sequence[Trail]) -> set[tuple[int, int, int, int]]:
 def tisim(calls: Sequence[Call], hosts: Sequence[int]) -> list[list[Trail]]:
     """Return tisim's schedule: for each call, for each rank."""
     size = len(hosts)
-    surveyed: list[frozenset[int]] = [frozenset()] * size
+    exchanged_parts: list[frozenset[int]] = [frozenset()] * size
     result = []
     for call in calls:
         trails = []
         for rank in range(size):
-            script = expand_line(call, rank, hosts, surveyed[rank])
-            surveyed[rank] = script.surveyed
+            script = expand_line(call, rank, hosts, exchanged_parts[rank])
+            exchanged_parts[rank] = script.exchanged_parts
             trails.append(trail_of(script))
         result.append(trails)
     return result
 
 
 def expand_line(
-    call: Call, rank: int, hosts: Sequence[int], surveyed: frozenset[int] = frozenset()
+    call: Call, rank: int, hosts: Sequence[int], exchanged_parts: frozenset[int] = frozenset()
 ) -> codes.Script:
     """Return the schedule of one rank."""
     word, *numbers = call.line(rank).split()
@@ -177,7 +177,7 @@ def expand_line(
         rank=rank,
         placement=tuple(hosts),
         config=call,
-        surveyed=surveyed,
+        exchanged_parts=exchanged_parts,
     )
 
 

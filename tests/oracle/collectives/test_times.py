@@ -114,9 +114,9 @@ def trails(
             placement=[hosts[member] for member in members],
             order=members,
             config=config,
-            surveyed=known,
+            exchanged_parts=known,
         )
-        known = script.surveyed
+        known = script.exchanged_parts
         trail = trail_of(script)
         trail.events = [
             event if event[0] == "wait" else (event[0], members[event[1]], event[2])  # type: ignore[index, misc]

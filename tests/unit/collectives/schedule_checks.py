@@ -15,7 +15,7 @@ from tisim._core import CollectiveCall, Stage
 from tisim.actions import script as codes
 from tisim.actions.collectives.communicators import write_stage
 from tisim.actions.script import ANY_SOURCE, Script
-from tisim.actions.vocabulary import Chooses, write_call
+from tisim.actions.vocabulary import CollectiveConfig, write_call
 
 
 @dataclass(frozen=True)
@@ -218,12 +218,14 @@ def expand(
     *,
     rank: int,
     placement: Sequence[int] | None,
-    config: Chooses,
+    config: CollectiveConfig,
     order: Sequence[int] | None = None,
-    surveyed: frozenset[int] = frozenset(),
+    exchanged_parts: frozenset[int] = frozenset(),
 ) -> Script:
     """Return the schedule of one rank for one collective call; see `Script` and `write_call`."""
     choose = config.algorithm
-    script = Script(rank, call.size, placement, order=order, surveyed=surveyed, choose=choose)
+    script = Script(
+        rank, call.size, placement, order=order, exchanged_parts=exchanged_parts, choose=choose
+    )
     write_call(script, call, config)
     return script

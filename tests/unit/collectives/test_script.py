@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import BACKBONE
-from tisim.actions.nodes import is_part, layout, nodes, surveyed
+from tisim.actions.nodes import is_part, is_placement_exchanged, layout, nodes
 from tisim.actions.script import Endpoint, Script
 from tisim.kernel.driver import Driver
 from tisim.platform import Platform
@@ -145,14 +145,14 @@ def test_parts(rank: int) -> None:
 
 def test_only_the_first_call_exchanges() -> None:
     first = script(0, [0, 0, 1, 1])
-    assert not surveyed(first)
+    assert not is_placement_exchanged(first)
     nodes(first)
-    assert surveyed(first)
+    assert is_placement_exchanged(first)
     written = len(first.kinds)
     assert written > 0
     nodes(first)
     assert len(first.kinds) == written
-    later = script(0, [0, 0, 1, 1], surveyed=first.surveyed)
+    later = script(0, [0, 0, 1, 1], exchanged_parts=first.exchanged_parts)
     nodes(later)
     assert not later.kinds
 
@@ -166,4 +166,4 @@ def test_a_part_exchanges_for_itself() -> None:
     assert inner.layout.sizes == (2,)
     assert inner.leaders is not None
     assert inner.leaders.size == 1
-    assert s.surveyed == {0, 1}
+    assert s.exchanged_parts == {0, 1}

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from tisim.actions.nodes import layout, nodes, surveyed
+from tisim.actions.nodes import is_placement_exchanged, layout, nodes
 from tisim.actions.script import Endpoint
 
 # Algorithms that SimGrid rejects when the number of ranks is not a power of two, and the algorithms
@@ -79,13 +79,13 @@ def write_choice(
     arguments: tuple[Argument, ...],
     choose: Callable[[str, Facts], Choice | None],
     *,
-    surveys: bool = False,
+    exchanges_placement: bool = False,
     part: bool = False,
 ) -> None:
-    """Call the choice for `operation`; `surveys`: the ranks first exchange their placement."""
-    if surveys:
+    """Call the choice for `operation`, after an exchange of the placement if requested."""
+    if exchanges_placement:
         nodes(s)
-    found = layout(s) if surveyed(s) else None
+    found = layout(s) if is_placement_exchanged(s) else None
     choice = choose(
         operation,
         Facts(

@@ -56,4 +56,4 @@ def choose(operation: str, call: Facts) -> Choice:
 
 def write(operation: str, s: Endpoint, *arguments: Argument) -> None:
     """Write the choice into the schedule of `s`; the first call exchanges the placement."""
-    write_choice(operation, s, arguments, choose, surveys=True)
+    write_choice(operation, s, arguments, choose, exchanges_placement=True)

@@ -81,5 +81,7 @@ def write(operation: str, s: Endpoint, *arguments: Argument) -> None:
     if operation == "scatter" and s.rank != arguments[4]:
         arguments = (*arguments[2:4], *arguments[2:])
     part = is_part(s)
-    surveys = not part and operation in ("bcast", "reduce", "allreduce")
-    write_choice(operation, s, arguments, choose, surveys=surveys, part=part)
+    exchanges_placement = not part and operation in ("bcast", "reduce", "allreduce")
+    write_choice(
+        operation, s, arguments, choose, exchanges_placement=exchanges_placement, part=part
+    )

@@ -24,7 +24,7 @@ from tisim.actions.collectives.halving import (
 )
 from tisim.actions.collectives.reduce import by_halving as reduce_by_halving
 from tisim.actions.collectives.scatter import down_intervals
-from tisim.actions.nodes import parts
+from tisim.actions.nodes import host_groups
 from tisim.actions.script import Endpoint
 from tisim.actions.selectors import default, mpich_4_nodes
 from tisim.actions.selectors.choice import Choice
@@ -52,7 +52,7 @@ def barrier(s: Endpoint) -> None:
     if found is None:
         flat_barrier(s)
     else:
-        in_two_levels(parts(s, found), flat_barrier, flat_bcast)
+        in_two_levels(host_groups(s, found), flat_barrier, flat_bcast)
 
 
 def bcast(s: Endpoint, count: int, size: int, root: int) -> None:
@@ -84,7 +84,7 @@ def allreduce(s: Endpoint, count: int, size: int) -> None:
     if found is None or len(found.leaders) == 1:
         flat_allreduce(s, count, size)
         return
-    where = parts(s, found)
+    where = host_groups(s, found)
     flat_reduce(where.intra, count, size, 0)
     if where.leaders is not None:
         flat_allreduce(where.leaders, count, size)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tisim.actions.collectives.bcast import among_leaders
 from tisim.actions.collectives.catalogue import Algorithm
-from tisim.actions.nodes import Layout, Nodes, is_part, layout, parts
+from tisim.actions.nodes import Layout, Nodes, host_groups, is_part, layout
 from tisim.actions.script import Endpoint
 
 _INT = 4  # bytes
@@ -34,7 +34,7 @@ def bcast_by_leaders(
 ) -> None:
     """The root first sends to its leader (`MPIDI_Bcast_intra_composition_alpha`)."""
     if count:
-        where = parts(s, found)
+        where = host_groups(s, found)
         among_leaders(s, where, count, size, root, flat)
         flat(where.intra, count, size, 0)
 
@@ -43,7 +43,7 @@ def bcast_by_nodes(
     s: Endpoint, found: Layout, count: int, size: int, root: int, flat: Algorithm
 ) -> None:
     """The root first broadcasts on its node (`MPIDI_Bcast_intra_composition_beta`)."""
-    where = parts(s, found)
+    where = host_groups(s, found)
     place = _place(s, where, root)
     if place:
         flat(where.intra, count, size, place)
@@ -57,7 +57,7 @@ def reduce_by_nodes(
     s: Endpoint, found: Layout, count: int, size: int, root: int, flat: Algorithm
 ) -> None:
     """The root's node is the last to reduce (`MPIDI_Reduce_intra_composition_beta`)."""
-    where = parts(s, found)
+    where = host_groups(s, found)
     place = _place(s, where, root)
     if place is None:
         flat(where.intra, count, size, 0)
@@ -71,7 +71,7 @@ def reduce_to_rank_0(
     s: Endpoint, found: Layout, count: int, size: int, root: int, flat: Algorithm
 ) -> None:
     """Rank 0 sends the result to the root (`MPIDI_Reduce_intra_composition_alpha`)."""
-    where = parts(s, found)
+    where = host_groups(s, found)
     flat(where.intra, count, size, 0)
     if where.leaders is not None:
         flat(where.leaders, count, size, 0)
@@ -97,7 +97,7 @@ def scan(
     """
     if count == 0:
         return
-    where = parts(s, found)
+    where = host_groups(s, found)
     nbytes, last = count * size, where.intra.size - 1
     flat(where.intra, count, size)
     if last and where.intra.rank == last:

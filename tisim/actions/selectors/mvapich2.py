@@ -75,4 +75,10 @@ def write(operation: str, s: Endpoint, *arguments: Argument) -> None:
         if choice.name == "mvapich2_inter_node":
             Choice("mpich").call("bcast", found.intra, arguments[0], arguments[1], 0)
     else:
-        write_choice(operation, s, arguments, choose, surveys=operation in ("scatter", "allgather"))
+        write_choice(
+            operation,
+            s,
+            arguments,
+            choose,
+            exchanges_placement=operation in ("scatter", "allgather"),
+        )

@@ -16,14 +16,14 @@ from tisim.actions.two_phase.plan import Request as Request
 from tisim.actions.two_phase.plan import Striping as Striping
 
 
-def write_parts(way: str, script: Script) -> None:
+def write_parts(implementation: str, script: Script) -> None:
     """Write the exchange of the ranks' parts of the file, of ``romio`` or ``ompio``."""
-    (romio if way == "romio" else ompio).write_parts(script)
+    (romio if implementation == "romio" else ompio).write_parts(script)
 
 
-def plan_of(way: str, request: Request) -> Plan:
+def plan_of(implementation: str, request: Request) -> Plan:
     """Return the plan of a library, ``romio`` or ``ompio``, for a request."""
     striping = request.striping if request.writes else None
-    if way == "romio":
+    if implementation == "romio":
         return romio.plan_of(request) if striping is None else lustre.plan_of(request, striping)
     return ompio.plan_of(request) if striping is None else dynamic_gen2.plan_of(request, striping)

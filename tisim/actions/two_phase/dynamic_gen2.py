@@ -69,14 +69,14 @@ class TwoPhase(ompio.TwoPhase):
     def write(self, script: Script) -> None:
         """Write the schedule of the script's rank."""
         self.exchange_pieces(script)
-        under_way: list[int] = []
+        pending: list[int] = []
         numbers = self.rounds.numbers(script.rank)
         for place, number in enumerate(numbers):
             if place == 0 or numbers[place - 1] < number - 1:
-                under_way = self.rounds.post(script, number, writes=True)
+                pending = self.rounds.post(script, number, writes=True)
             following = self.rounds.post(script, number + 1, writes=True)
-            script.waitall(under_way)
-            under_way = following
+            script.waitall(pending)
+            pending = following
             for begin, end in self.runs(script, number):
                 at = begin
                 while at < end:

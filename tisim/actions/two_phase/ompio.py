@@ -23,10 +23,10 @@ from tisim.actions.two_phase.plan import (
 BUFFER = 32 << 20  # bytes: io_ompio_bytes_per_agg
 _RATIO = 8  # minimum ranks per aggregator: io_ompio_max_aggregators_ratio
 _CUTOFF = 0.03  # io_ompio_aggregators_cutoff_threshold, a fraction of the predicted time
-_LEAST_GAIN = 0.001  # minimum gain of more aggregators, in seconds
+_MIN_GAIN = 0.001  # minimum gain of more aggregators, in seconds
 _OFFSET = 8  # bytes of an offset, and of a sum
 _COUNT = 4  # bytes of a count
-_OVERLAPPED = 2  # with more rounds, data move while the previous round accesses the disk
+_MAX_SEQUENTIAL_ROUNDS = 2  # with more rounds, data move while the previous round accesses the disk
 
 
 def write_parts(script: Script) -> None:
@@ -58,7 +58,7 @@ def aggregator_count(ranks: int, part: int, buffer: int) -> int:
         after = _cost(ranks, count, part, buffer)
         gain = (time - after) / time
         slope = gain if count == step else gain_before - gain
-        if slope < _CUTOFF or time - after < _LEAST_GAIN:
+        if slope < _CUTOFF or time - after < _MIN_GAIN:
             break
         time, gain_before, chosen = after, gain, count
     return max(min(chosen, ranks // _RATIO), 1)
@@ -143,28 +143,28 @@ class TwoPhase:
         return [] if own is None else own.runs()
 
     def _write(self, script: Script) -> None:
-        overlaps = self.rounds.count > _OVERLAPPED
-        under_way: list[int] = []
+        overlaps = self.rounds.count > _MAX_SEQUENTIAL_ROUNDS
+        pending: list[int] = []
         for number in range(self.rounds.count):
             self._exchange(script, number)
-            script.waitall(under_way)
-            under_way = []
+            script.waitall(pending)
+            pending = []
             for begin, end in self.runs(script, number):
                 if overlaps:
-                    under_way.append(script.start_write(begin, end - begin))
+                    pending.append(script.start_write(begin, end - begin))
                 else:
                     script.write_file(begin, end - begin)
-        script.waitall(under_way)
+        script.waitall(pending)
 
     def _read(self, script: Script) -> None:
-        overlaps = self.rounds.count > _OVERLAPPED
-        under_way: list[int] = []
+        overlaps = self.rounds.count > _MAX_SEQUENTIAL_ROUNDS
+        pending: list[int] = []
         for number in range(self.rounds.count + 1):
-            script.waitall(under_way)
-            under_way = []
+            script.waitall(pending)
+            pending = []
             for begin, end in self.runs(script, number):
                 if overlaps:
-                    under_way.append(script.start_read(begin, end - begin))
+                    pending.append(script.start_read(begin, end - begin))
                 elif number < self.rounds.count:
                     script.read_file(begin, end - begin)
             if overlaps and number > 0:

@@ -98,7 +98,7 @@ class Independent:
 
     def write(self, script: Script) -> None:
         """Write the schedule of the script's rank."""
-        script.own_part()
+        script.access_own_part()
 
 
 @dataclass(slots=True)
