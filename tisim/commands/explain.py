@@ -16,7 +16,7 @@ from tisim.commands import (
 )
 from tisim.config import Config
 from tisim.platform import Platform
-from tisim.simulation.replay import placed, replay
+from tisim.simulation.replay import replay, resolve_deployment
 from tisim.support.quantities import format_result_time, format_seconds
 from tisim.traces import Trace
 
@@ -72,7 +72,7 @@ def explain_command(
     result = replay(
         opened,
         platform=platform,
-        deployment=placed(platform, opened.ranks, deployment_file, chosen, None),
+        deployment=resolve_deployment(platform, opened.ranks, deployment_file, chosen, None),
         config=Config.from_items(items),
         event_log=True,
     )

@@ -31,7 +31,7 @@ from tisim.config import Config
 from tisim.errors import DiskFullError, InputError, SimulationError
 from tisim.kernel.steady import check_tolerance, not_skipped
 from tisim.platform import Platform
-from tisim.simulation.replay import OutsideRunError, choose_kernel, placed, replay
+from tisim.simulation.replay import OutsideRunError, choose_kernel, replay, resolve_deployment
 from tisim.support.extras import check_installed
 from tisim.support.files import check_writable
 from tisim.support.progress import ProgressBar
@@ -260,7 +260,9 @@ def replay_command(
 
         gpus = LaunchedGraph(graph_file)
     chosen_hosts = None if hosts is None else named_hosts(hosts)
-    deployment = placed(platform, trace.ranks, deployment_file, chosen_hosts, mapping_rule)
+    deployment = resolve_deployment(
+        platform, trace.ranks, deployment_file, chosen_hosts, mapping_rule
+    )
     wrong: InputError | None = None
     with ProgressBar("replay") as bar, _failure_in_json(json_file):
         try:

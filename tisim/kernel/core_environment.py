@@ -14,7 +14,7 @@ from simpy.events import NORMAL
 from tisim._core import CompletionType, Stop
 from tisim.errors import InputError, ResourceOffError
 from tisim.kernel.driver import Driver
-from tisim.kernel.report import check_alive, check_progress, check_whole
+from tisim.kernel.report import check_collectives, check_deaths, check_progress
 
 if TYPE_CHECKING:
     from tisim._core import TraceSet
@@ -89,7 +89,7 @@ class CoreEnvironment(simpy.Environment, ABC):
         if self._woken is not None:
             self._deliver(self._woken)
         elif super().peek() == Infinity:
-            check_progress(self._driver, self._doing())
+            check_progress(self._driver, self._rank_labels())
             raise EmptySchedule
         else:
             super().step()
@@ -108,7 +108,7 @@ class CoreEnvironment(simpy.Environment, ABC):
         elif stop == Stop.NEED_ACTION:
             self.start_action()
         elif stop in (Stop.MISMATCH, Stop.DISK_FULL):
-            check_progress(self._driver, self._doing())
+            check_progress(self._driver, self._rank_labels())
 
     def _wake(self, kind: CompletionType, index: int) -> None:
         value: object = None
@@ -124,8 +124,8 @@ class CoreEnvironment(simpy.Environment, ABC):
             value = rank.returned()
         else:
             event, result = self._jobs.pop(index)
-            check_alive(self._driver, index)
-            check_whole(self._core, index)
+            check_deaths(self._driver, index)
+            check_collectives(self._core, index)
             value = result(index)
         event._ok = kind != CompletionType.FAILED_ACTIVITY
         event._value = value
@@ -295,7 +295,7 @@ class CoreEnvironment(simpy.Environment, ABC):
         call = self._calls.get(rank.index)
         return call[0] if call else None
 
-    def _doing(self) -> dict[int, str]:
+    def _rank_labels(self) -> dict[int, str]:
         """Names of the ranks driven by processes, for a deadlock report."""
         return {
             index: f"rank {rank.number} on {rank.host}"

@@ -78,7 +78,7 @@ class CustomActions:
         del self._lines[rank.index]
         self._env.driver.core.resume(rank.index)
 
-    def doing(self) -> dict[int, str]:
+    def rank_labels(self) -> dict[int, str]:
         """Describe the current action of each rank that is in one, for a report."""
         return {
             index: f"{line.file}:{line.number}: rank {line.rank}: in the action "

@@ -26,7 +26,7 @@ _BYTE = 6  # datatype of all counts here, as numbered in traces
 _LARGEST_TAG = 2**31 - 1
 
 
-class _Gives(enum.Enum):
+class _CallResult(enum.Enum):
     """The value of a call's event."""
 
     NOTHING = enum.auto()
@@ -58,7 +58,7 @@ class MpiRank:
         self.number = number
         self.host = host
         self._requests: set[int] = set()
-        self._gives = _Gives.NOTHING
+        self._result = _CallResult.NOTHING
         self._retired = ""
 
     def __repr__(self) -> str:
@@ -71,11 +71,11 @@ class MpiRank:
 
     def returned(self) -> int | None:
         """Return the result of the call that has just ended: a request's number, or None."""
-        if self._gives is _Gives.POSTED:
+        if self._result is _CallResult.POSTED:
             request = self._core.last_request(self.index)
             self._requests.add(request)
             return request
-        if self._gives is _Gives.COMPLETED:
+        if self._result is _CallResult.COMPLETED:
             request = self._core.taken_request(self.index)
             self._requests.discard(request)
             return request
@@ -149,7 +149,7 @@ class MpiRank:
         if not some:
             raise InputError("waitany needs at least one request")
         post = self._core.post_requests
-        return self._call(post, Kind.WAITANY, some, gives=_Gives.COMPLETED)
+        return self._call(post, Kind.WAITANY, some, result=_CallResult.COMPLETED)
 
     def cancel(self, request: int) -> simpy.Event:
         """MPI_Cancel: withdraw an unmatched message; a wait must still follow.
@@ -258,18 +258,21 @@ class MpiRank:
         return self.env.driver.core
 
     def _post_message(self, kind: Kind, peer: int, nbytes: int, tag: int) -> simpy.Event:
-        gives = _Gives.POSTED if kind in (Kind.ISEND, Kind.IRECV) else _Gives.NOTHING
-        return self._call(self._core.post_message, kind, peer, nbytes, tag, gives=gives)
+        result = _CallResult.POSTED if kind in (Kind.ISEND, Kind.IRECV) else _CallResult.NOTHING
+        return self._call(self._core.post_message, kind, peer, nbytes, tag, result=result)
 
     def _collective(self, operation: str, *arguments: float) -> simpy.Event:
         return self._call(self._core.post_collective, operation, [*map(float, arguments)])
 
     def _call(
-        self, post: Callable[..., None], *arguments: object, gives: _Gives = _Gives.NOTHING
+        self,
+        post: Callable[..., None],
+        *arguments: object,
+        result: _CallResult = _CallResult.NOTHING,
     ) -> simpy.Event:
         """Post a call, whose first argument is the rank."""
         self._check_free()
-        self._gives = gives
+        self._result = result
         return self.env.call(self, partial(post, self.index, *arguments))
 
     def _check_pending(self, requests: Iterable[int]) -> list[int]:

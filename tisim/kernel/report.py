@@ -23,11 +23,11 @@ def deadlock(now: float, blocked: int) -> str:
     return f"deadlock at {now:.9g} s: {count} for events that will never happen"
 
 
-def check_progress(driver: Driver, doing: Mapping[int, str] | None = None) -> None:
+def check_progress(driver: Driver, rank_labels: Mapping[int, str] | None = None) -> None:
     """Raise the report if blocked ranks are left that can never continue.
 
-    `doing` describes the ranks that processes drive or whose actions they execute: the beginning of
-    their lines. Raises `SimulationError` with one line for each blocked rank.
+    `rank_labels` describes the ranks that processes drive or whose actions they execute: the
+    beginning of their lines. Raises `SimulationError` with one line for each blocked rank.
     """
     core = driver.core
     if driver.gpus is not None:
@@ -35,7 +35,7 @@ def check_progress(driver: Driver, doing: Mapping[int, str] | None = None) -> No
     if core.mismatched:
         _raise_mismatch(core)
     if core.found_full_disk:
-        _raise_full_disk(driver, doing or {})
+        _raise_full_disk(driver, rank_labels or {})
     blocked = core.unfinished()
     if not blocked:
         return
@@ -46,7 +46,7 @@ def check_progress(driver: Driver, doing: Mapping[int, str] | None = None) -> No
     for rank in blocked:
         state = core.rank_state(rank)
         mistaken |= state.mistaken_null
-        who = (doing or {}).get(rank) or f"{_place(state)}rank {state.rank}"
+        who = (rank_labels or {}).get(rank) or f"{_place(state)}rank {state.rank}"
         lines.append(f"  {who}: {_Blocked(driver, rank, state, absences).describe()}")
     if mistaken:
         lines.append(
@@ -56,7 +56,7 @@ def check_progress(driver: Driver, doing: Mapping[int, str] | None = None) -> No
     raise SimulationError("\n".join(lines))
 
 
-def check_whole(core: Simulation, job: int) -> None:
+def check_collectives(core: Simulation, job: int) -> None:
     """Raise an error if a job has ended although some of its ranks omitted a collective."""
     entered = core.open_collectives(job)
     if not entered:
@@ -65,7 +65,7 @@ def check_whole(core: Simulation, job: int) -> None:
     state = core.rank_state(first.rank)
     missing = core.absent(first.comm)
     raise SimulationError(
-        f"a collective is missing: {_who(missing, 'never calls', 'never call')} "
+        f"a collective is missing: {_rank_phrase(missing, 'never calls', 'never call')} "
         f"{first.operation}, as all ranks of a communicator must\n"
         f"  {_place(state, first.line)}rank {state.rank} calls it"
     )
@@ -178,8 +178,10 @@ class _Blocked:
             states = {r: self._core.rank_state(first + r) for r in absent}
             gone = [r for r in absent if states[r].finished or states[r].dead]
             held = [r for r in absent if r not in gone]
-            note = f"; {_who(gone, 'never calls it', 'never call it')}" if gone else ""
-            note += f"; {_who(held, 'does not reach it', 'do not reach it')}" if held else ""
+            note = f"; {_rank_phrase(gone, 'never calls it', 'never call it')}" if gone else ""
+            note += (
+                f"; {_rank_phrase(held, 'does not reach it', 'do not reach it')}" if held else ""
+            )
             self._absences[comm] = note
         return self._absences[comm]
 
@@ -199,7 +201,7 @@ def _ranks(numbers: list[int]) -> str:
     return f"rank{'s' if len(numbers) > 1 else ''} {some}{more}"
 
 
-def _who(numbers: list[int], one: str, several: str) -> str:
+def _rank_phrase(numbers: list[int], one: str, several: str) -> str:
     return f"{_ranks(numbers)} {one if len(numbers) == 1 else several}"
 
 
@@ -221,10 +223,10 @@ def _raise_mismatch(core: Simulation) -> NoReturn:
     raise SimulationError("\n".join(lines))
 
 
-def _raise_full_disk(driver: Driver, doing: Mapping[int, str]) -> NoReturn:
+def _raise_full_disk(driver: Driver, rank_labels: Mapping[int, str]) -> NoReturn:
     core = driver.core
     full = core.full_disk()
-    disk, mount = driver.settings.mounted(full.disk)
+    disk, mount = driver.settings.describe_storage(full.disk)
     state = core.rank_state(full.rank)
     call = state.call or state.file_call  # on an aggregator, the shared collective
     place = f" at {mount}" if mount else ""
@@ -239,7 +241,7 @@ def _raise_full_disk(driver: Driver, doing: Mapping[int, str]) -> NoReturn:
         if rank == full.rank:
             continue
         other = core.rank_state(rank)
-        who = doing.get(rank) or f"{_place(other)}rank {other.rank}"
+        who = rank_labels.get(rank) or f"{_place(other)}rank {other.rank}"
         lines.append(f"  {who}: {_Blocked(driver, rank, other, absences).describe_now()}")
     details = {
         "simulated_time": core.now,
@@ -286,21 +288,24 @@ def _deaths(driver: Driver, job: int | None) -> Iterator[tuple[Death, str]]:
         cause = "its kill_time"
         if death.host >= 0:
             cause = f"host {driver.settings.host_name(death.host)} is off"
-        yield death, f"{place}rank {state.rank} died at {death.date:.9g} s{_doing(state)}: {cause}"
+        yield (
+            death,
+            f"{place}rank {state.rank} died at {death.date:.9g} s{_last_action(state)}: {cause}",
+        )
 
 
-def _doing(state: RankState) -> str:
+def _last_action(state: RankState) -> str:
     if not state.line:
         return " before its first action"
     return f" in {state.call or _core.kind_name(state.kind)}"
 
 
-def killed(driver: Driver, job: int) -> list[str]:
+def kill_notes(driver: Driver, job: int) -> list[str]:
     """Return a line for each rank of a job that was killed by its kill time, not by its host."""
     return [line for death, line in _deaths(driver, job) if death.host < 0]
 
 
-def check_alive(driver: Driver, job: int) -> None:
+def check_deaths(driver: Driver, job: int) -> None:
     """Raise an error if ranks of a job died with their hosts: the job is incomplete."""
     deaths = [*_deaths(driver, job)]
     if any(death.host >= 0 for death, _ in deaths):

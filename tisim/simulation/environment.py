@@ -92,8 +92,8 @@ class Environment(CoreEnvironment):
         """Start the custom action requested by the core."""
         self._actions.start()
 
-    def _doing(self) -> dict[int, str]:
-        return super()._doing() | self._actions.doing()
+    def _rank_labels(self) -> dict[int, str]:
+        return super()._rank_labels() | self._actions.rank_labels()
 
     # MPI ranks and traces
 

@@ -13,7 +13,7 @@ from tisim.config import Config
 from tisim.errors import InputError, SimulationError
 from tisim.kernel.driver import Driver
 from tisim.platform import Platform
-from tisim.simulation.replay import placed
+from tisim.simulation.replay import resolve_deployment
 from tisim.simulation.settings import Settings
 from tisim.traces.goal import read_goal
 
@@ -93,7 +93,7 @@ def replay_goal(
     given = platform if isinstance(platform, Platform) else Platform.load(platform)
     machine = given.scaled(bandwidth=bandwidth, latency=latency, speed=speed)
     settings = Settings(machine, config)
-    places = placed(machine, schedule.ranks, deployment, hosts, mapping)
+    places = resolve_deployment(machine, schedule.ranks, deployment, hosts, mapping)
     seconds = [1e-9 * given.host(name).speed / machine.host(name).speed for name in places.hosts]
     driver = Driver(settings)
     indices = places.host_indices(machine)

@@ -23,7 +23,7 @@ DEFAULT_START: Final = 3e-4
 DEFAULT_SIZE: Final = 0.005
 
 #: Maximum number of seeds; more do not improve the median.
-MOST_SEEDS: Final = 10_000
+MAX_SEEDS: Final = 10_000
 
 
 def options(protocol: Protocol, seed: int) -> dict[str, object]:
@@ -38,18 +38,18 @@ def options(protocol: Protocol, seed: int) -> dict[str, object]:
     }
 
 
-def check_number(number: int) -> None:
+def check_seed_count(number: int) -> None:
     """Check that the number of seeds gives a median and a range.
 
-    Raises an `InputError` if there are fewer than three seeds, or more than `MOST_SEEDS`.
+    Raises an `InputError` if there are fewer than three seeds, or more than `MAX_SEEDS`.
     """
     if number < 3:
         raise InputError(f"jitter needs at least 3 seeds, not {number}, for a median and a range")
-    if number > MOST_SEEDS:
-        raise InputError(f"jitter supports at most {MOST_SEEDS:,} seeds, not {number}")
+    if number > MAX_SEEDS:
+        raise InputError(f"jitter supports at most {MAX_SEEDS:,} seeds, not {number}")
 
 
-def times_on_all_cores(
+def replay_concurrently(
     replays: Sequence[Callable[[Progress], float]], progress: Progress | None, *, workers: int
 ) -> list[float]:
     """Run replays concurrently and return their simulated times.

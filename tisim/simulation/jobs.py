@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tisim.analysis.result import Result
 from tisim.kernel.file_sums import file_sums
-from tisim.kernel.report import killed
+from tisim.kernel.report import kill_notes
 from tisim.platform.deployment import Deployment
 from tisim.simulation.settings import Settings
 from tisim.traces import Trace
@@ -26,7 +26,7 @@ _Path = str | os.PathLike[str]
 TraceLike = Trace | _Path | Sequence[_Path]
 
 
-def readable(trace: Trace, settings: Settings) -> TraceSet:
+def core_trace(trace: Trace, settings: Settings) -> TraceSet:
     """Return the core's trace, with the reading options of the configuration."""
     core: TraceSet = trace.core_with(
         mistaken_null_is_any=settings.protocol.null_source == "any",
@@ -47,7 +47,7 @@ def _volume_factors(trace: Trace, settings: Settings) -> Mapping[float, float]:
     return {} if made is None else made.factors(seed)
 
 
-def lives(placements: Deployment) -> tuple[Sequence[float], Mapping[int, float]]:
+def start_and_kill_times(placements: Deployment) -> tuple[Sequence[float], Mapping[int, float]]:
     """Return the deployment's start times of ranks, and their kill times by rank.
 
     As in SimGrid, a rank that would be killed before it starts is not killed at all.
@@ -71,7 +71,7 @@ def job_result(
 ) -> Result:
     """Return the result of a finished job, which began at `begin` (seconds)."""
     core = driver.core
-    notes = [*settings.warnings, *_inexact(trace), *killed(driver, job)]
+    notes = [*settings.warnings, *_precision_notes(trace), *kill_notes(driver, job)]
     if lost := core.lost_types(job):
         more = f" and {len(lost) - 1} more" if lost[1:] else ""
         notes.append(
@@ -111,10 +111,12 @@ def start_replay(
         return made
 
     hosts = placements.host_indices(settings.platform)
-    return env.start_job(readable(opened, settings), hosts, result, *lives(placements))
+    return env.start_job(
+        core_trace(opened, settings), hosts, result, *start_and_kill_times(placements)
+    )
 
 
-def _inexact(trace: Trace) -> list[str]:
+def _precision_notes(trace: Trace) -> list[str]:
     """Return notes on a trace that was extrapolated, or packed with less precise volumes."""
     level = trace.precision
     made = trace.extrapolated

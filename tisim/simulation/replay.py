@@ -15,12 +15,12 @@ from tisim.analysis.result import Result, title_of
 from tisim.config import Config
 from tisim.errors import InputError, MissingCoreError
 from tisim.kernel.driver import Driver, Launcher, Progress
-from tisim.kernel.report import check_alive, check_progress, check_whole, interruption
+from tisim.kernel.report import check_collectives, check_deaths, check_progress, interruption
 from tisim.kernel.steady import check_tolerance, not_skipped, skipped
 from tisim.platform import Platform
 from tisim.platform.deployment import Deployment
-from tisim.simulation.jitter import check_number, median_of, options, times_on_all_cores
-from tisim.simulation.jobs import TraceLike, job_result, lives, readable
+from tisim.simulation.jitter import check_seed_count, median_of, options, replay_concurrently
+from tisim.simulation.jobs import TraceLike, core_trace, job_result, start_and_kill_times
 from tisim.simulation.settings import Settings
 from tisim.traces import Trace
 
@@ -176,7 +176,7 @@ def replay(
             )
         text = _text_of(trace, settings)
         _check_ranks(text.ranks, ranks, text.name)
-        placements = placed(machine, text.ranks, deployment, hosts, mapping)
+        placements = resolve_deployment(machine, text.ranks, deployment, hosts, mapping)
         result = _replay_on_simpy(text, settings, placements, network_model, host_model)
         result.warnings += notes
         result.wall_time = time.perf_counter() - start
@@ -186,7 +186,7 @@ def replay(
     opened = _opened(trace, ranks)
     if skip_steady is not None:
         check_tolerance(skip_steady)
-    placements = placed(machine, opened.ranks, deployment, hosts, mapping)
+    placements = resolve_deployment(machine, opened.ranks, deployment, hosts, mapping)
     spread = None
     if jitter is not None:
         settings, spread = _median(opened, settings, machine, placements, progress, jitter)
@@ -256,7 +256,7 @@ def _replay_on_simpy(
 
 def _check_readable_kernel(settings: Settings, placements: Deployment) -> None:
     """Raise an `InputError` if only the compiled core can simulate this."""
-    reason = settings.unsteady
+    reason = settings.unsteady_reason
     if reason is None and any(placement.kill_time is not None for placement in placements):
         reason = "the deployment kills ranks"
     if reason is None and settings.protocol.sources == "matched":
@@ -280,7 +280,7 @@ def _median(
     number: int,
 ) -> tuple[Settings, JitterDict]:
     """Return the settings of the seed with the median time, and the times of all seeds."""
-    check_number(number)
+    check_seed_count(number)
     protocol = settings.protocol
     seeded = []
     for seed in range(number):
@@ -292,7 +292,7 @@ def _median(
 
     # User-defined actions and algorithms may not be thread-safe.
     workers = 1 if settings.registry.modules() else number
-    times = times_on_all_cores([simulated(setup) for setup in seeded], progress, workers=workers)
+    times = replay_concurrently([simulated(setup) for setup in seeded], progress, workers=workers)
     chosen = seeded[median_of(times)]
     spread: JitterDict = {
         "start": chosen.protocol.jitter_start,
@@ -390,18 +390,18 @@ def _simulate(
     if capture is not None:
         driver.events = capture
         capture.start(driver.core)
-    unsteady = None
+    unsteady_reason = None
     if skip_steady is not None:
-        unsteady = _unsteady(trace, settings, placements, capture)
-        if unsteady is None:
+        unsteady_reason = _unsteady_reason(trace, settings, placements, capture)
+        if unsteady_reason is None:
             driver.core.skip_steady(skip_steady)
     hosts = placements.host_indices(settings.platform)
     if gpus is not None:
-        if lives(placements)[1]:
+        if start_and_kill_times(placements)[1]:
             raise InputError("ranks that launch a graph cannot be killed")
         gpus.start(driver, hosts, logs=capture is not None and capture.wants_lanes)
         driver.gpus = gpus
-    job = driver.add_job(readable(trace, settings), hosts, *lives(placements))
+    job = driver.add_job(core_trace(trace, settings), hosts, *start_and_kill_times(placements))
     with _interruptible(driver):
         stop = driver.run()
         while stop == Stop.COMPLETION:
@@ -410,8 +410,8 @@ def _simulate(
         if stop == Stop.NEED_ACTION:
             _carry_out_actions(driver, job, settings)
     check_progress(driver)
-    check_alive(driver, job)
-    check_whole(driver.core, job)
+    check_deaths(driver, job)
+    check_collectives(driver.core, job)
     result = job_result(driver, job, trace, placements, settings)
     if capture is not None:
         if gpus is not None and capture.wants_lanes:
@@ -419,15 +419,15 @@ def _simulate(
         result.event_log = capture.finish(driver.core, result.column("finish"))
         result.warnings += capture.warnings
     if skip_steady is not None:
-        if unsteady is None:
+        if unsteady_reason is None:
             matched = trace.core.has_matched_sources and settings.protocol.sources != "matched"
             result.steady = skipped(driver.core, skip_steady, has_matched_sources=matched)
         else:
-            result.steady = not_skipped(skip_steady, unsteady)
+            result.steady = not_skipped(skip_steady, unsteady_reason)
     return result
 
 
-def _unsteady(
+def _unsteady_reason(
     trace: Trace, settings: Settings, placements: Deployment, capture: EventCapture | None
 ) -> str | None:
     """Return a reason, known in advance, to simulate every iteration; None if there is none."""
@@ -435,9 +435,9 @@ def _unsteady(
         return "all events are logged"
     if trace.noise[0] != 0:
         return "computation volumes have noise"
-    if lives(placements)[1]:
+    if start_and_kill_times(placements)[1]:
         return "ranks are killed"
-    return settings.unsteady
+    return settings.unsteady_reason
 
 
 def _carry_out_actions(driver: Driver, job: int, settings: Settings) -> None:
@@ -457,7 +457,7 @@ def _interruptible(driver: Driver) -> Iterator[None]:
         raise interruption(driver.core, job=0) from None
 
 
-def placed(
+def resolve_deployment(
     platform: Platform,
     ranks: int,
     deployment: Deployment | _Path | None = None,

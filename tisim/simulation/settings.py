@@ -103,7 +103,7 @@ class Settings:
         return self._overheads[number]
 
     @property
-    def unsteady(self) -> str | None:
+    def unsteady_reason(self) -> str | None:
         """Reason why equal iterations of a program may take different times; None if none."""
         if self.routes.events:
             return "the platform has profiles"
@@ -230,7 +230,7 @@ class Settings:
         """Name of a file system."""
         return self.platform.file_systems[index].name
 
-    def mounted(self, disk: int) -> tuple[str, str]:
+    def describe_storage(self, disk: int) -> tuple[str, str]:
         """Describe a disk or file system (see `disk_of`), with its mount point (empty if none)."""
         disks = self.platform.disks
         if disk < len(disks):

@@ -18,7 +18,7 @@ from tests.support import load_platform, platform_file, write_trace
 from tisim.errors import InputError, SimulationError
 from tisim.kernel import Environment, MpiRank
 from tisim.kernel.driver import Progress
-from tisim.simulation.jitter import times_on_all_cores
+from tisim.simulation.jitter import replay_concurrently
 
 _PLATFORM = Path(__file__).with_name("testbed.xml")
 
@@ -241,7 +241,7 @@ def test_seeds_run_at_once_and_give_the_times_of_one_after_the_other() -> None:
         return run
 
     told = []
-    times = times_on_all_cores(
+    times = replay_concurrently(
         [replay(3.0, waits=False), replay(1.0, waits=False), replay(2.0, waits=False)],
         lambda seconds, actions, fraction: told.append(seconds),
         workers=3,
@@ -249,7 +249,10 @@ def test_seeds_run_at_once_and_give_the_times_of_one_after_the_other() -> None:
     assert times == [3, 1, 2]
     assert told == [3]
     if (os.cpu_count() or 1) > 1:
-        assert times_on_all_cores([replay(1.0, True), replay(2.0, True)], None, workers=2) == [1, 2]
+        assert replay_concurrently([replay(1.0, True), replay(2.0, True)], None, workers=2) == [
+            1,
+            2,
+        ]
 
 
 def test_an_interrupt_ends_all_of_them() -> None:
@@ -267,7 +270,7 @@ def test_an_interrupt_ends_all_of_them() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        times_on_all_cores([interrupted, endless], None, workers=2)
+        replay_concurrently([interrupted, endless], None, workers=2)
     assert len(ended) <= 1
 
 
