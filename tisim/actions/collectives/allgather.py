@@ -75,7 +75,7 @@ def gb(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
 
 
 def loosely_lr(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """One ring of hosts for every core, the hosts' exchange proceeding beside it.
+    """A ring of hosts per core, overlapped with exchanges on each host.
 
     In each step, pass a block to the same core of the next host and to the other cores of this
     host. A step waits only for the block from the previous host ("loosely" synchronous logical
@@ -116,7 +116,7 @@ def ntslr(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None
 
 
 def ntslr_nb(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """Blocks travel around a logical ring, all receives are posted first.
+    """Blocks travel around a logical ring, with all receives posted first.
 
     Like `ntslr`; each step waits for the incoming block, then for the outgoing one.
     [Faraj-Patarasuk]. If a block's size differs between sender and receiver, the default
@@ -135,7 +135,7 @@ def ntslr_nb(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> N
 
 
 def pair(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """P - 1 exchanges in pairs.
+    """P - 1 pairwise exchanges.
 
     Raises an `InputError` when the number of ranks is not a power of two.
     """
@@ -182,7 +182,7 @@ def rhv(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
 
 
 def ring(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """P - 1 exchanges with partners at growing distance.
+    """P - 1 exchanges at growing distance.
 
     Not the ring of other libraries, where blocks travel from neighbour to neighbour (`ntslr`).
     """
@@ -190,7 +190,7 @@ def ring(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
 
 
 def smp_nts(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """On every host, around a ring of hosts, and down a pipeline on every host.
+    """Exchanges on each host, then a ring of hosts that feeds a pipeline on each host.
 
     Exchange on the host; then the first ranks pass the hosts' blocks around a ring and to the next
     rank of their host, where every rank forwards them to the next one. On a single host, the
@@ -226,7 +226,7 @@ def _ring_of_hosts(s: Endpoint, blocks: Blocks, sent: int, received: int) -> Non
 
 
 def smp_simple(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """On every host, among the first ranks of the hosts, then from them to the others.
+    """Exchanges on each host and among the hosts' first ranks, which then send to their hosts.
 
     Exchange on the host; the first ranks exchange hosts' blocks and send all blocks to their host.
     """
@@ -261,7 +261,7 @@ def spreading_simple(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: i
 
 
 def mvapich2_smp(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """A gather on every host, an allgather among the hosts, a broadcast on every host.
+    """A gather on each host, an allgather among the hosts, a broadcast on each host.
 
     The leaders' allgather is MPICH's, the gather and the broadcast are those configured. MVAPICH2:
     allgather for SMP hosts (D. K. Panda's group, The Ohio State University). Raises an

@@ -24,7 +24,7 @@ def gb(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsize: int)
 
 
 def pair(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsize: int) -> None:
-    """P - 1 exchanges in pairs.
+    """P - 1 pairwise exchanges.
 
     Raises an `InputError` when the number of ranks is not a power of two.
     """
@@ -33,14 +33,14 @@ def pair(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsize: in
 
 
 def ring(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsize: int) -> None:
-    """P - 1 exchanges with partners at growing distance."""
+    """P - 1 exchanges at growing distance."""
     exchange_shifted(s, [scount * ssize] * s.size, [count * rsize for count in rcounts])
 
 
 def ompi_neighborexchange(
     s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsize: int
 ) -> None:
-    """Exchanges with the two neighbours in turn.
+    """Exchanges with the two neighbours, alternately.
 
     P/2 steps: one block in the first, then the two blocks received last. [Chen]; as in Open
     MPI. With an odd number of ranks, `ring` is used.
@@ -115,7 +115,7 @@ def mpich_rdb(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsiz
 
 
 def mpich_ring(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsize: int) -> None:
-    """Blocks travel around a ring in pieces.
+    """Blocks travel around a ring, in pieces.
 
     Send the piece received last to the next rank, and receive from the previous one. A piece is
     as large as the smallest block, and at least 256 KiB: with blocks of different sizes, a rank

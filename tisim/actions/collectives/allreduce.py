@@ -34,7 +34,7 @@ _RING_SEGMENT = 1 << 20
 
 
 def lr(s: Endpoint, count: int, size: int) -> None:
-    """Reduction for long messages around a logical ring.
+    """Allreduce of long messages around a logical ring.
 
     Reduce-scatter around the ring of the ranks, then pass the blocks around it again. P.
     Patarasuk, X. Yuan, "Bandwidth efficient all-reduce operation on tree topologies", IPDPS
@@ -55,7 +55,7 @@ def lr(s: Endpoint, count: int, size: int) -> None:
 
 
 def rab(s: Endpoint, count: int, size: int) -> None:
-    """Rabenseifner's reduction of long messages, from his own code.
+    """Allreduce of long messages, from Rabenseifner's own code.
 
     Halve the vector recursively while reducing it, then double each rank's part.
     [Rabenseifner97].
@@ -70,7 +70,7 @@ def rab(s: Endpoint, count: int, size: int) -> None:
 
 
 def rab1(s: Endpoint, count: int, size: int) -> None:
-    """Reduction by recursive halving, then an allgather.
+    """Allreduce by recursive halving, then an allgather.
 
     Halve the vector with partners at decreasing distance, then call the configured allgather.
     From [STAR-MPI], after R. Rabenseifner. A vector that the ranks cannot share evenly is
@@ -87,7 +87,7 @@ def rab1(s: Endpoint, count: int, size: int) -> None:
 
 
 def rab2(s: Endpoint, count: int, size: int) -> None:
-    """Reduction as an all-to-all and an allgather.
+    """Allreduce as an all-to-all and an allgather.
 
     Every rank receives its part of all vectors, reduces it and sends it to all. From [STAR-MPI].
     Both phases use the configured algorithms. A vector that the ranks cannot share evenly is
@@ -104,7 +104,7 @@ def rab2(s: Endpoint, count: int, size: int) -> None:
 
 
 def rab_rdb(s: Endpoint, count: int, size: int) -> None:
-    """Rabenseifner's reduction for long messages, as MPICH has it.
+    """MPICH's allreduce of long messages: Rabenseifner's algorithm.
 
     Reduce-scatter by recursive halving, then allgather by recursive doubling. [Thakur]. Ranks
     beyond a power of two first send their data to a neighbour.
@@ -129,7 +129,7 @@ def by_halving(
 
 
 def rdb(s: Endpoint, count: int, size: int) -> None:
-    """Reduction for short messages by recursive doubling.
+    """Allreduce of short messages by recursive doubling.
 
     Exchange the whole vector with ranks at distance 1, 2, 4... [Thakur].
     """
@@ -137,7 +137,7 @@ def rdb(s: Endpoint, count: int, size: int) -> None:
 
 
 def redbcast(s: Endpoint, count: int, size: int) -> None:
-    """Reduction to rank 0 and broadcast from it.
+    """Reduction to rank 0, then a broadcast.
 
     Call the configured reduction and broadcast. From [STAR-MPI].
     """
@@ -146,7 +146,7 @@ def redbcast(s: Endpoint, count: int, size: int) -> None:
 
 
 def smp_binomial(s: Endpoint, count: int, size: int) -> None:
-    """Reduction in two levels along binomial trees.
+    """Two-level allreduce along binomial trees.
 
     Reduce on each host and among the hosts, then broadcast along the same trees.
     """
@@ -159,7 +159,7 @@ def smp_binomial(s: Endpoint, count: int, size: int) -> None:
 
 
 def smp_binomial_pipeline(s: Endpoint, count: int, size: int) -> None:
-    """Reduction in two levels along binomial trees, in segments of 4096 elements.
+    """Two-level allreduce along binomial trees, in segments of 4096 elements.
 
     Four segments at once pass through the four stages of `smp_binomial`. As in SimGrid, the
     remainder after the last whole segment is not sent.
@@ -180,7 +180,7 @@ def smp_binomial_pipeline(s: Endpoint, count: int, size: int) -> None:
 
 
 def smp_rdb(s: Endpoint, count: int, size: int) -> None:
-    """Reduction in two levels: binomial trees on the hosts, recursive doubling among them.
+    """Two-level allreduce: binomial trees on the hosts, recursive doubling among them.
 
     Reduce on each host, exchange among the hosts, broadcast on each host.
     """
@@ -198,7 +198,7 @@ def _in_two_levels(s: Endpoint, nbytes: int, among: Callable[[Blocks], None]) ->
 
 
 def smp_rsag(s: Endpoint, count: int, size: int) -> None:
-    """Reduction in two levels: binomial trees on the hosts, a ring among them.
+    """Two-level allreduce: binomial trees on the hosts, a ring among them.
 
     Reduce on each host, reduce-scatter and allgather around the hosts, broadcast on each. As in
     SimGrid, the remainder of an uneven division among the hosts is not sent.
@@ -214,7 +214,7 @@ def smp_rsag(s: Endpoint, count: int, size: int) -> None:
 
 
 def smp_rsag_lr(s: Endpoint, count: int, size: int) -> None:
-    """Reduction in two levels: binomial trees on the hosts, a ring of uneven shares among them.
+    """Two-level allreduce: binomial trees on the hosts, a ring with uneven shares among them.
 
     Reduce on each host, reduce-scatter and allgather around the hosts, broadcast on each.
     """
@@ -239,7 +239,7 @@ def _ring(s: Endpoint, blocks: Blocks, count: int, size: int) -> None:
 
 
 def smp_rsag_rab(s: Endpoint, count: int, size: int) -> None:
-    """Reduction in two levels: binomial trees on the hosts, recursive halving among them.
+    """Two-level allreduce: binomial trees on the hosts, recursive halving among them.
 
     Reduce on each host, halve and double among the hosts, broadcast on each. Raises an `InputError`
     when the number of ranks is not a power of two.
@@ -273,7 +273,7 @@ class _Parts(NamedTuple):
 
 
 def ompi_ring_segmented(s: Endpoint, count: int, size: int) -> None:
-    """Reduction of very long messages around a ring, in segments of about 1 MiB.
+    """Allreduce of very long messages around a ring, in segments of about 1 MiB.
 
     Reduce-scatter around the ring segment after segment, then pass the blocks around it. Open
     MPI's `coll/tuned` (`allreduce_intra_ring_segmented`): [Pjesivac]. Messages of less than
@@ -314,7 +314,7 @@ def ring_in_phases(s: Endpoint, count: int, size: int, phases: int) -> None:
 
 
 def mvapich2_rs(s: Endpoint, count: int, size: int) -> None:
-    """MVAPICH2's one-level reduction: recursive halving for vectors long enough.
+    """MVAPICH2's one-level allreduce: recursive halving if there are enough elements.
 
     Recursive halving and doubling, or doubling alone for fewer elements than ranks. MVAPICH2's
     `MPIR_Allreduce_pt2pt_rs_MV2`, which is MPICH's: [Thakur].
@@ -330,7 +330,7 @@ def mvapich2_rs(s: Endpoint, count: int, size: int) -> None:
 def mvapich2_two_level(
     s: Endpoint, count: int, size: int, *, intra: str = "mpich", inter: str = "rdb"
 ) -> None:
-    """MVAPICH2's reduction in two levels: on each host, then among the hosts' leaders.
+    """MVAPICH2's two-level allreduce: on each host, then among the hosts' leaders.
 
     Reduce on each host, exchange among the leaders, and broadcast on each host. MVAPICH2's
     `MPIR_Allreduce_two_level_MV2`: [Mamidala]. The broadcast is the configured one. `intra` is

@@ -53,7 +53,7 @@ def basic_linear(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) 
 
 
 def bruck(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """Ceil(log2 P) exchanges, blocks are forwarded.
+    """Ceil(log2 P) exchanges that forward blocks.
 
     In step k, the blocks whose remaining distance has bit k set go 2^k ranks ahead. [Bruck]; as
     in MPICH. SimGrid computes a block as `scount` elements of `rsize` bytes: too few, or so many
@@ -72,7 +72,7 @@ def bruck(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None
 
 
 def pair(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, pace: str = "") -> None:
-    """P - 1 exchanges in pairs.
+    """P - 1 pairwise exchanges.
 
     This and the next three raise an `InputError` when the number of ranks is not a power of two.
     """
@@ -83,7 +83,7 @@ pair_light_barrier, pair_mpi_barrier, pair_one_barrier = paced_variants("pair", 
 
 
 def rdb(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """Recursive doubling, everything goes everywhere.
+    """Recursive doubling, in which every rank gets all blocks.
 
     Exchange all blocks held, for all destinations, with the rank that differs in bit 0, 1, 2...
     This is an allgather of all send buffers; a rank picks its blocks at the end. [Thakur]; used
@@ -95,7 +95,7 @@ def rdb(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
 
 
 def ring(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, pace: str = "") -> None:
-    """P - 1 exchanges with partners at growing distance.
+    """P - 1 exchanges at growing distance.
 
     Other libraries call it pairwise exchange.
     """
@@ -106,7 +106,7 @@ ring_light_barrier, ring_mpi_barrier, ring_one_barrier = paced_variants("ring", 
 
 
 def mvapich2_scatter_dest(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """Messages to four ranks at a time, the own rank included.
+    """Messages to four ranks at a time, including the rank itself.
 
     MVAPICH2 took it from MPICH.
     """
@@ -115,7 +115,7 @@ def mvapich2_scatter_dest(s: Endpoint, scount: int, ssize: int, rcount: int, rsi
 
 
 def pair_rma(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """One-sided, every rank puts its blocks into the others' memory.
+    """One-sided: every rank puts its blocks into the memory of the other ranks.
 
     Put a block to all ranks, in the order of the exchanges of `pair`, between two fences.
     Creating the window takes an allgather, a fence two barriers, freeing the window two more;

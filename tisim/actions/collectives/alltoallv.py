@@ -39,7 +39,7 @@ def pair(
     rsize: int,
     pace: str = "",
 ) -> None:
-    """P - 1 exchanges in pairs.
+    """P - 1 pairwise exchanges.
 
     This and the next three raise an `InputError` when the number of ranks is not a power of two.
     """
@@ -52,7 +52,7 @@ pair_light_barrier, pair_mpi_barrier, pair_one_barrier = paced_variants("pair", 
 def ring(
     s: Endpoint, scounts: Sequence[int], ssize: int, rcounts: Sequence[int], rsize: int
 ) -> None:
-    """P - 1 exchanges, in pairs where that is possible.
+    """P - 1 exchanges, pairwise if P is a power of two.
 
     With a power of two of ranks it is `pair`. [Faraj]; the choice is MPICH's pairwise exchange.
     """

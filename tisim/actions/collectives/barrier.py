@@ -90,7 +90,7 @@ def ompi_recursivedoubling(s: Endpoint) -> None:
 
 
 def ompi_doublering(s: Endpoint) -> None:
-    """Barrier of a message that goes twice around a ring.
+    """Barrier with a token that circulates twice around a ring.
 
     Pass two messages around the ring of ranks, one after the other. Open MPI's `coll/base`
     (`barrier_intra_doublering`). As in SimGrid, a rank that is alone in its communicator sends
@@ -107,7 +107,7 @@ def ompi_doublering(s: Endpoint) -> None:
 
 
 def mpich_smp(s: Endpoint) -> None:
-    """MPICH's barrier in two levels.
+    """MPICH's two-level barrier.
 
     A barrier on each host, one among the hosts' leaders, then a broadcast on each host. MPICH's
     `MPIR_Barrier_intra_smp`: H. Zhu, D. Goodell, W. Gropp, R. Thakur, "Hierarchical collectives

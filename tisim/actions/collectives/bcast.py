@@ -43,7 +43,7 @@ _KNOMIAL_FACTOR = 4
 
 
 def binomial_tree(s: Endpoint, count: int, size: int, root: int) -> None:
-    """Broadcast along a binomial tree: log2 P steps, the data are never cut.
+    """Broadcast along a binomial tree: log2 P steps, without segmentation.
 
     Receive from the parent of a binomial tree, then send to the children, farthest first. The
     tree that MPICH uses for short messages: [Thakur]; SimGrid took this one from [STAR-MPI].
@@ -52,7 +52,7 @@ def binomial_tree(s: Endpoint, count: int, size: int, root: int) -> None:
 
 
 def flattree(s: Endpoint, count: int, size: int, root: int) -> None:
-    """Broadcast without a tree: the root sends to everybody.
+    """Flat-tree broadcast: the root sends to all other ranks.
 
     The root starts a send to every other rank and waits for all. The linear broadcast of
     STAR-MPI [Faraj].
@@ -65,7 +65,7 @@ def flattree(s: Endpoint, count: int, size: int, root: int) -> None:
 
 
 def flattree_pipeline(s: Endpoint, count: int, size: int, root: int) -> None:
-    """Broadcast without a tree, in segments of 8 KiB.
+    """Flat-tree broadcast in segments of 8 KiB.
 
     The root sends all segments to one rank after the other. From [STAR-MPI], by way of SimGrid.
     As there, the remainder after the last whole segment is not sent.
@@ -99,7 +99,7 @@ def ntsb(s: Endpoint, count: int, size: int, root: int) -> None:
 
 
 def ntsl(s: Endpoint, count: int, size: int, root: int) -> None:
-    """Broadcast along a line of ranks that ignores the topology, in segments of 8 KiB.
+    """Broadcast along a chain of ranks that ignores the topology, in segments of 8 KiB.
 
     Send from rank 0 to 1 to 2 and so on, segment by segment. "Non-topology-specific linear" of
     [Patarasuk].
@@ -142,7 +142,7 @@ def scatter_lr_allgather(
     root: int,
     scatter: Callable[[Endpoint, Pieces, int], None] = scatter_pieces,
 ) -> None:
-    """Broadcast of long messages as a scatter and a ring.
+    """Broadcast of long messages: a scatter, then a ring allgather.
 
     Scatter the bytes in equal pieces along a binomial tree, then pass them around a ring. The
     van de Geijn broadcast: M. Barnett, S. Gupta, D. Payne, L. Shuler, R. van de Geijn and J.
@@ -165,7 +165,7 @@ def scatter_rdb_allgather(
     root: int,
     scatter: Callable[[Endpoint, Pieces, int], None] = scatter_pieces,
 ) -> None:
-    """Broadcast of medium messages as a scatter and a recursive doubling.
+    """Broadcast of medium messages: a scatter, then a recursive-doubling allgather.
 
     Scatter the bytes in equal pieces along a binomial tree, then gather them by doubling.
     [Thakur]; the code is MPICH's `MPIR_Bcast_scatter_doubling_allgather`.
@@ -183,7 +183,7 @@ def scatter_rdb_allgather(
 
 
 def smp_binary(s: Endpoint, count: int, size: int, root: int) -> None:
-    """Broadcast in two levels: binary trees among hosts and on each host, in segments of 8 KiB.
+    """Two-level broadcast: binary trees among hosts and on each host, in segments of 8 KiB.
 
     Send through a binary heap of the hosts' first ranks, and through one on each host.
     """
@@ -220,7 +220,7 @@ def _binary_neighbours(blocks: Blocks) -> tuple[int | None, list[int]]:
 
 
 def smp_binomial(s: Endpoint, count: int, size: int, root: int) -> None:
-    """Broadcast in two levels: binomial trees among hosts, then on each host.
+    """Two-level broadcast: binomial trees among hosts, then on each host.
 
     Send along a binomial tree of the hosts' first ranks, then along one on each host. The MPICH of
     SimGrid uses it for every uniform communicator. If the number of ranks of a host is not a power
@@ -238,7 +238,7 @@ def smp_binomial(s: Endpoint, count: int, size: int, root: int) -> None:
 
 
 def smp_linear(s: Endpoint, count: int, size: int, root: int) -> None:
-    """Broadcast in two levels: along a line of hosts and along one on each host, in 8 KiB segments.
+    """Two-level broadcast: a chain of hosts and a chain on each host, in segments of 8 KiB.
 
     Send from each host's first rank to the next host's and to its own second rank, and so on. With
     one rank per host, SimGrid's version sends every message twice, although it is received once;
@@ -269,7 +269,7 @@ def _linear_neighbours(blocks: Blocks) -> tuple[int | None, list[int]]:
 
 
 def ompi_split_bintree(s: Endpoint, count: int, size: int, root: int) -> None:
-    """Broadcast of two halves down the two subtrees of a binary tree, then an exchange in pairs.
+    """Broadcast of one half down each subtree of a binary tree, then a pairwise exchange.
 
     Send the first half to the left subtree and the second to the right one, then swap them. The
     "split binary" of Open MPI's `coll/tuned`: [Pjesivac]. Messages that are too short to be cut
@@ -331,7 +331,7 @@ def _swap_halves(s: Endpoint, root: int, halves: tuple[int, int], side: int) -> 
 
 
 def ompi_pipeline(s: Endpoint, count: int, size: int, root: int) -> None:
-    """Broadcast along a chain of ranks, in segments whose length depends on the message's.
+    """Broadcast along a chain of ranks, in segments whose length depends on the message size.
 
     Send from the root to the next rank and so on; each rank has two receives posted. The
     pipeline of Open MPI's `coll/tuned`: [Pjesivac].
@@ -391,7 +391,7 @@ def among_leaders(
 def mvapich2_intra_node(
     s: Endpoint, count: int, size: int, root: int, *, inter: str = "mpich"
 ) -> None:
-    """MVAPICH2's untuned broadcast, which decides whether it has two levels.
+    """MVAPICH2's untuned broadcast, in one or two levels.
 
     Two levels for many ranks or medium messages, one otherwise. MVAPICH2's
     `MPIR_Bcast_intra_MV2`: [Mamidala]. As in SimGrid, a broadcast of up to 128 KiB on a host
@@ -415,7 +415,7 @@ def mvapich2_intra_node(
 
 
 def mvapich2_knomial_intra_node(s: Endpoint, count: int, size: int, root: int) -> None:
-    """MVAPICH2's broadcast on a host: a k-nomial tree.
+    """MVAPICH2's broadcast on a host, along a k-nomial tree.
 
     Receive from the parent of a 4-nomial tree, then send to the children level by level.
     MVAPICH2's `MPIR_Knomial_Bcast_intra_node_MV2`: [Mamidala].

@@ -13,7 +13,7 @@ _BATCH = 4  # ranks served at once
 
 # Paces of exchanges; without one, they follow each other directly: see `exchange_shifted`.
 _PACES = {
-    "light_barrier": "each after a message that its partner is ready",
+    "light_barrier": "each after a message that the receiver is ready",
     "mpi_barrier": "each after a barrier",
     "one_barrier": "after one barrier",
 }

@@ -17,7 +17,7 @@ _SMALL_SEGMENT = 1024
 def ompi_basic_linear(
     s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root: int
 ) -> None:
-    """Blocking messages, one rank after the other.
+    """Linear gather: blocking messages, in rank order.
 
     The root receives from rank 0, 1, 2...; every other rank sends its block. Open MPI,
     ``coll/basic`` and ``coll/tuned``: linear gather.
@@ -32,7 +32,7 @@ def ompi_basic_linear(
 
 
 def ompi_binomial(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root: int) -> None:
-    """Blocks are collected along a binomial tree.
+    """Gather along a binomial tree.
 
     Every rank receives the blocks of its subtrees, small ones first, and passes them on. Open
     MPI, ``coll/tuned``: binomial gather (in-order binomial tree).
@@ -53,7 +53,7 @@ def ompi_binomial(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int,
 def ompi_linear_sync(
     s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root: int
 ) -> None:
-    """The root calls every rank in turn, which then sends in two segments.
+    """Synchronized linear gather: each rank sends two segments when the root asks for them.
 
     A rank waits for the root's empty message, then sends its first segment and the rest. The
     root waits for the first segment of a rank before it calls the next one; the second segments
@@ -101,7 +101,7 @@ def mvapich2_two_level(
     *,
     intra: str = "mpich",
 ) -> None:
-    """On every host first, then among the hosts.
+    """Two-level gather: on each host, then among the hosts.
 
     Every host's leader gathers its ranks' blocks, the leader of the root's host all leaders'. If
     the root is not a leader, its host's leader sends it everything at the end. MVAPICH2: two-level

@@ -77,7 +77,7 @@ def binomial(s: Endpoint, count: int, size: int, root: int) -> None:
 
 
 def ntsl(s: Endpoint, count: int, size: int, root: int) -> None:
-    """Reduction along a line of ranks that ignores the topology, in segments of 8 KiB.
+    """Reduction along a chain of ranks that ignores the topology, in segments of 8 KiB.
 
     Send from the rank before the root downwards, all around to the root. From STAR-MPI: the
     reverse of the broadcast of [Patarasuk]. The remainder after the last whole segment uses
@@ -100,7 +100,7 @@ def ntsl(s: Endpoint, count: int, size: int, root: int) -> None:
 
 
 def rab(s: Endpoint, count: int, size: int, root: int) -> None:
-    """Rabenseifner's reduction of long messages, from his own code.
+    """Reduction of long messages, from Rabenseifner's own code.
 
     Halve the vector recursively while reducing it, then collect the parts at the root.
     [Rabenseifner97]. In the second phase of his code, a rank continues to collect after it has
@@ -111,7 +111,7 @@ def rab(s: Endpoint, count: int, size: int, root: int) -> None:
 
 
 def scatter_gather(s: Endpoint, count: int, size: int, root: int) -> None:
-    """Reduction of long messages as a reduce-scatter and a gather.
+    """Reduction of long messages: a reduce-scatter, then a gather.
 
     Halve the vector recursively while reducing it, then collect the blocks at the root. MPICH's
     for long messages: [Rabenseifner04]. The ranks beyond a power of two first send their data to
@@ -157,7 +157,7 @@ def by_halves(
 
 
 def ompi_chain(s: Endpoint, count: int, size: int, root: int) -> None:
-    """Reduction along many chains of ranks, in segments of 64 KiB.
+    """Reduction along up to 32 chains of ranks, in segments of 64 KiB.
 
     Pass segments along chains, half as many as there are ranks but at most 32. Open MPI's
     `coll/tuned`: [Pjesivac].
@@ -167,7 +167,7 @@ def ompi_chain(s: Endpoint, count: int, size: int, root: int) -> None:
 
 
 def ompi_pipeline(s: Endpoint, count: int, size: int, root: int) -> None:
-    """Reduction along one chain of ranks, in segments whose length depends on the message's.
+    """Reduction along one chain of ranks, in segments whose length depends on the message size.
 
     Pass segments along a chain that ends at the root. Open MPI's `coll/tuned`: [Pjesivac].
     """
@@ -276,7 +276,7 @@ def mvapich2_two_level(
     intra: str = "mpich",
     inter: str = "mpich",
 ) -> None:
-    """MVAPICH2's reduction in two levels: on each host, then among the hosts' leaders.
+    """MVAPICH2's two-level reduction: on each host, then among the hosts' leaders.
 
     Reduce to each host's leader, among the leaders, and send from a leader to the root. MVAPICH2's
     `MPIR_Reduce_two_level_helper_MV2`: [Mamidala]. `intra`, `inter` are the reductions on a host

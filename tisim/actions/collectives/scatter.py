@@ -12,7 +12,7 @@ from tisim.actions.script import Endpoint
 def ompi_basic_linear(
     s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root: int
 ) -> None:
-    """Blocking messages, one rank after the other.
+    """Linear scatter: blocking messages, in rank order.
 
     The root sends to rank 0, 1, 2...; every other rank receives its block. Open MPI,
     ``coll/basic`` and ``coll/tuned``: linear scatter.
@@ -29,7 +29,7 @@ def ompi_basic_linear(
 def ompi_linear_nb(
     s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root: int
 ) -> None:
-    """The root's messages are on their way at once, the other ranks block.
+    """Linear scatter: non-blocking sends by the root, blocking receives.
 
     The root posts a send to rank 0, 1, 2... and waits for all; the others receive. Open MPI,
     ``coll/base``: linear non-blocking scatter.
@@ -41,7 +41,7 @@ def ompi_linear_nb(
 
 
 def ompi_binomial(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root: int) -> None:
-    """Blocks are dealt along a binomial tree.
+    """Scatter along a binomial tree.
 
     Every rank receives the blocks of its subtree and passes them on, small subtrees first. An
     inner rank's buffer fits the blocks of all ranks. Open MPI, ``coll/tuned``: binomial
@@ -106,17 +106,17 @@ def _on_two_levels(inter: Algorithm, how: str) -> Algorithm:
                 found.leaders.waitall(iscatterv(found.leaders, sizes, block, mine, 1, leader_root))
         algorithm("scatter", intra)(found.intra, block, 1, rcount, rsize, 0)
 
-    write.__doc__ = f"""Among the hosts {how}, then on every host.
+    write.__doc__ = f"""Two-level scatter: among the hosts {how}, then on each host.
 
-    The root's blocks reach its host's leader, then {how} all leaders, then the ranks of each host;
-    within a single host it is the linear scatter. MVAPICH2: two-level scatter (D. K. Panda's group,
-    The Ohio State University). An empty block ends the call; SimGrid asks the argument that does
-    not count (`rcount` on the root, `scount` elsewhere), which is the same unless a trace gives the
-    ranks different arguments. Where hosts have different numbers of ranks it is a linear scatterv
-    among the leaders. `intra`: name of the scatter on a host.
+    The root's blocks reach its host's leader, then all leaders ({how}), then the ranks of each
+    host; a single host uses the linear scatter. MVAPICH2: two-level scatter (D. K. Panda's group,
+    The Ohio State University). An empty block ends the call; SimGrid checks the argument that is
+    not significant (`rcount` on the root, `scount` elsewhere), which is the same unless a trace
+    gives the ranks different arguments. If hosts have different numbers of ranks, the leaders use a
+    linear scatterv. `intra`: name of the scatter on a host.
     """
     return write
 
 
 mvapich2_two_level_binomial = _on_two_levels(ompi_binomial, "along a binomial tree")
-mvapich2_two_level_direct = _on_two_levels(ompi_basic_linear, "one by one")
+mvapich2_two_level_direct = _on_two_levels(ompi_basic_linear, "in rank order")
