@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
 from tisim.kernel.file_sums import SIZE_BOUNDS
-from tisim.support.quantities import count_of, format_bytes
+from tisim.support.quantities import format_bytes, format_count
 from tisim.support.tables import time_column
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def access_pattern_summary(uses: Sequence[FileUseDict], most: int) -> list[tuple
     rows = []
     chosen = sorted(uses, key=_bytes_of, reverse=True)[:most]
     for use, way, accesses in directions(chosen, ("read", "written")):
-        calls = count_of(accesses["calls"], "call")
+        calls = format_count(accesses["calls"], "call")
         how = f"{calls} of {common_size(accesses)}, {describe_order(accesses, use['opens'])}"
         rows.append((title_of(use), f"{format_bytes(accesses['bytes'])} {way}", how))
     return rows

@@ -12,8 +12,8 @@ from typing import Literal, Protocol, TypedDict, cast
 from tisim.errors import InputError
 from tisim.kernel.file_sums import IoDict
 from tisim.kernel.steady import SteadyDict
+from tisim.support.json_types import type_mismatch
 from tisim.support.reading import parse_json, read_text
-from tisim.support.shapes import misfit
 
 #: Columns in seconds.
 TimeName = Literal["finish", "compute", "communication", "other"]
@@ -231,7 +231,7 @@ def read_file(path: str | os.PathLike[str]) -> ResultDict:
 def parse(text: str, path: str | os.PathLike[str] | None = None) -> ResultDict:
     """Parse the JSON of a result; `path` is its source, for error messages."""
     result = parse_json(text, path, "; write a result with: tisim replay --json FILE ...")
-    why = misfit(result, ResultDict)
+    why = type_mismatch(result, ResultDict)
     found = cast("ResultDict", result)
     if why is None and not found["ranks"]:
         why = "it has no ranks"

@@ -18,7 +18,7 @@ from click.core import ParameterSource
 
 from tisim.errors import InputError
 from tisim.platform.description.node import WRITTEN_BY_CALIBRATE, WRITTEN_BY_NEW
-from tisim.support.files import check_own, write_file
+from tisim.support.files import check_overwrite, write_file
 from tisim.support.quantities import DIGITS, parse_speed
 from tisim.support.reading import head_of, is_trace
 from tisim.support.tables import align
@@ -124,7 +124,7 @@ def _check_output(ctx: click.Context, _parameter: click.Parameter, force: bool) 
     output = ctx.params.get("output")
     if output is not None and not force:
         is_new = " platform new" in ctx.command_path
-        check_own(output, WRITTEN_BY_NEW if is_new else WRITTEN_BY_CALIBRATE)
+        check_overwrite(output, WRITTEN_BY_NEW if is_new else WRITTEN_BY_CALIBRATE)
 
 
 #: The option ``--force`` of commands that write a platform; it stands below ``--output``.

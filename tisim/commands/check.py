@@ -9,7 +9,7 @@ import click
 from tisim.commands import json_option, opened_name, print_table, write_json
 from tisim.support.files import check_writable
 from tisim.support.progress import ProgressBar
-from tisim.support.quantities import count_of, format_bytes
+from tisim.support.quantities import format_bytes, format_count
 from tisim.support.reading import graph_kind
 from tisim.traces import CheckReport, Finding, Trace, check
 from tisim.traces.dialects import DIALECTS
@@ -110,11 +110,11 @@ def _print(report: CheckReport, unit: str) -> None:
         click.echo(f"and {more:,} more")
     click.echo(
         f"{report.name}: {'sound' if report.sound else 'not sound'}: "
-        f"{count_of(report.errors, 'error')}, {count_of(report.warnings, 'warning')}"
+        f"{format_count(report.errors, 'error')}, {format_count(report.warnings, 'warning')}"
     )
     click.echo(
-        f"{count_of(report.ranks, 'rank')}, {report.dialect} dialect, "
-        f"{count_of(report.actions, 'action')}, {count_of(report.messages, 'message')} of "
+        f"{format_count(report.ranks, 'rank')}, {report.dialect} dialect, "
+        f"{format_count(report.actions, 'action')}, {format_count(report.messages, 'message')} of "
         f"{format_bytes(report.bytes)} from rank to rank, {report.flops:.6g} {unit}"
     )
     if report.extrapolated:

@@ -13,7 +13,7 @@ import click
 from tisim.commands import report_written, trace_option
 from tisim.errors import InputError, TisimError
 from tisim.support.files import check_writable
-from tisim.support.quantities import count_of, format_bytes, parse_size
+from tisim.support.quantities import format_bytes, format_count, parse_size
 from tisim.traces.writer import PACKED_SUFFIX
 
 if TYPE_CHECKING:
@@ -213,17 +213,17 @@ def _print_functions(made: Extrapolation) -> None:
 def _print_summary(made: Extrapolation, output: str, *, given_access: bool) -> None:
     least = min((p.confirmed for p in made.parameters), default=0)
     size = Path(output).stat().st_size
-    classes = f"{count_of(made.classes, 'class', 'es')} of ranks"
+    classes = f"{format_count(made.classes, 'class', 'es')} of ranks"
     click.echo(
-        f"{output}: {count_of(made.ranks, 'rank')} in {classes}, {format_bytes(size)}, from "
+        f"{output}: {format_count(made.ranks, 'rank')} in {classes}, {format_bytes(size)}, from "
         f"{', '.join(f'{s:,}' for s in made.sizes)}; on {made.grid}; "
-        f"{len(made.parameters):,} parameters, each confirmed by {count_of(least, 'size')} or more "
-        "beyond those that determine it"
+        f"{len(made.parameters):,} parameters, each confirmed by {format_count(least, 'size')} or "
+        "more beyond those that determine it"
     )
     if made.volumes:
         worst = max(volume.fit.error for volume in made.volumes)
         click.echo(
-            f"volumes are means, fitted at {count_of(len(made.volumes), 'call')}; in "
+            f"volumes are means, fitted at {format_count(len(made.volumes), 'call')}; in "
             f"cross-validation, left-out sizes are predicted within {worst:.1%}"
         )
     if made.largest_accesses:

@@ -16,7 +16,7 @@ from tisim.gpu.step_graph import node_counts, parse_graph, read_graph
 from tisim.simulation.goal import check_goal, replay_goal
 from tisim.simulation.replay import replay
 from tisim.support.progress import ProgressBar
-from tisim.support.quantities import count_of, format_bytes, format_seconds
+from tisim.support.quantities import format_bytes, format_count, format_seconds
 from tisim.support.reading import graph_kind
 from tisim.traces.graph_files import read_graph_text, write_graph
 from tisim.traces.writer import PACKED_SUFFIX
@@ -112,7 +112,7 @@ def pack_graph(ctx: click.Context, output: str) -> None:
     write_graph(output, text)
     size = Path(output).stat().st_size
     click.echo(
-        f"{output}: graph of {count_of(graph.ranks, 'GPU')}, {format_bytes(size)} "
+        f"{output}: graph of {format_count(graph.ranks, 'GPU')}, {format_bytes(size)} "
         f"({size / len(text.encode()):.1%} of the text)"
     )
     report_written(output)
@@ -138,7 +138,7 @@ def inspect_graph(source: str, json_file: str | None) -> None:
     if write_json(content, json_file):
         return
     click.echo(
-        f"{source}: graph of {count_of(graph.ranks, 'GPU')}, {graph.dtype}, {size:,} bytes, "
+        f"{source}: graph of {format_count(graph.ranks, 'GPU')}, {graph.dtype}, {size:,} bytes, "
         f"{content['text bytes']:,} as text"
     )
     rows = [(name, f"{n:,}", f"{s:,}") for name, (n, s) in graph.communicators.items()]
@@ -177,7 +177,7 @@ def check_graph(name: str, json_file: str | None) -> bool:
             schedule, unexpected = check_goal(name)
             facts = {"ranks": schedule.ranks, "operations": schedule.operations}
             if unexpected:
-                finding = f"{name}: {count_of(unexpected, 'message')} never received"
+                finding = f"{name}: {format_count(unexpected, 'message')} never received"
         else:
             from tisim.gpu.step_machine import STEP_MACHINES
             from tisim.gpu.step_run import run_step
@@ -193,6 +193,9 @@ def check_graph(name: str, json_file: str | None) -> bool:
             click.echo(finding)
         click.echo(f"{name}: {'not sound' if finding else 'sound'}")
         if facts:
-            counts = (count_of(facts["ranks"], "rank"), count_of(facts["operations"], "operation"))
+            counts = (
+                format_count(facts["ranks"], "rank"),
+                format_count(facts["operations"], "operation"),
+            )
             click.echo(", ".join(counts))
     return not finding

@@ -10,7 +10,7 @@ from tisim.analysis.file_tables import access_pattern_rows
 from tisim.commands import json_option, number_option, opened_name, write_json
 from tisim.support.files import check_writable
 from tisim.support.progress import ProgressBar
-from tisim.support.quantities import count_of, format_bytes
+from tisim.support.quantities import format_bytes, format_count
 from tisim.support.reading import graph_kind
 from tisim.support.tables import align
 from tisim.traces.call_sites import short_path
@@ -109,9 +109,9 @@ def _report(found: Inspection, statistics: bool, rows: int) -> Iterator[str]:
 def _head(found: Inspection) -> Iterator[str]:
     how = "" if found.packed else ", packed for inspection"
     yield (
-        f"{found.name}: {count_of(found.ranks, 'rank')}, "
-        f"{count_of(found.class_count, 'class', 'es')} of ranks, "
-        f"{count_of(found.actions, 'action')}, {found.dialect} dialect; "
+        f"{found.name}: {format_count(found.ranks, 'rank')}, "
+        f"{format_count(found.class_count, 'class', 'es')} of ranks, "
+        f"{format_count(found.actions, 'action')}, {found.dialect} dialect; "
         f"{found.nbytes:,} bytes as .tit version 2{how}"
     )
     if found.extrapolated:
@@ -120,15 +120,15 @@ def _head(found: Inspection) -> Iterator[str]:
         yield f"volumes are stored with precision {found.precision}"
     if found.complete:
         yield (
-            f"{count_of(found.messages, 'message')} of {format_bytes(found.bytes)} from rank to "
-            f"rank, {found.flops:.6g} {found.unit}"
+            f"{format_count(found.messages, 'message')} of {format_bytes(found.bytes)} from rank "
+            f"to rank, {found.flops:.6g} {found.unit}"
         )
     else:
         yield (
             "sizes and volumes that vary over time are omitted below; --statistics includes them"
         )
     if found.unreadable:
-        yield (f"{count_of(found.unreadable, 'line')} with unknown actions: tisim check lists them")
+        yield (f"{format_count(found.unreadable, 'line')} with unknown actions: tisim check lists them")
 
 
 def _parts(found: Inspection) -> Iterator[Row]:

@@ -80,7 +80,7 @@ class OverheadTable:
         )
 
     @property
-    def takes_time(self) -> bool:
+    def is_nonzero(self) -> bool:
         """True if the overhead of some size is not zero."""
         return any(self.base) or any(self.per_byte)
 

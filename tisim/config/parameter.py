@@ -30,8 +30,8 @@ class Parameter(Generic[_ValueT]):
     # Other names in versions of SimGrid, apart from ``_`` in place of ``-``.
     spellings: tuple[str, ...] = ()
     smpi_key: str = ""  # name under which the SMPI model reads it, if different
-    above_zero: bool = False  # whether zero is rejected
-    at_most: float = inf  # upper bound of a number
+    positive: bool = False  # whether zero is rejected
+    maximum: float = inf  # upper bound of a number
     # Whether it affects a replay. If not, but it has a default, other values would change SimGrid's
     # results and cause a warning.
     used: bool = True
@@ -49,8 +49,8 @@ class Parameter(Generic[_ValueT]):
             if self.choices and text not in self.choices:
                 raise InputError(f"must be one of {', '.join(self.choices)}, not {text!r}")
             value = self.kind.read(text)
-            if isinstance(value, int | float) and value > self.at_most:
-                raise InputError(f"must be at most {self.at_most:g}")
+            if isinstance(value, int | float) and value > self.maximum:
+                raise InputError(f"must be at most {self.maximum:g}")
             return value
         except InputError as error:
             raise InputError(f"option {self.key}: {error.message}") from None
@@ -114,5 +114,5 @@ def _check_range(parameter: Parameter[Value], value: Value) -> None:
         return
     if not least >= 0:
         raise InputError(f"{parameter.key} must not be negative")
-    if parameter.above_zero and least == 0:
+    if parameter.positive and least == 0:
         raise InputError(f"{parameter.key} must be above zero")

@@ -68,7 +68,7 @@ class NetworkModel(Record):
             "732:0.341987;257:0.338112;0:0.812084",
             by_model={"LV08": "0.97", "CM02": "1", "raw": "1"},
             smpi_key="smpi/bw-factor",
-            above_zero=True,
+            positive=True,
         )
     )
     weight_s: float = row(
@@ -86,21 +86,19 @@ class NetworkModel(Record):
     )
     crosstraffic: bool = row(Parameter("network/crosstraffic", FLAG, "yes", by_model={"raw": "no"}))
     loopback_bandwidth: float = row(
-        Parameter("network/loopback-bw", BYTES_PER_SECOND, "10e9", above_zero=True, core=False)
+        Parameter("network/loopback-bw", BYTES_PER_SECOND, "10e9", positive=True, core=False)
     )
     loopback_latency: float = row(Parameter("network/loopback-lat", SECONDS, "0", core=False))
     envelope: int = row(Parameter("tisim/envelope", BYTES, "16"))
     ordering: str = row(Parameter("network/ordering", CHOICE, "fair", choices=("fair", "fifo")))
     send_buffer: int = row(Parameter("network/send-buffer", BYTES, "524288"))
     precision_timing: float = row(
-        Parameter(
-            "precision/timing", SECONDS, "1e-9", above_zero=True, spellings=("surf/precision",)
-        )
+        Parameter("precision/timing", SECONDS, "1e-9", positive=True, spellings=("surf/precision",))
     )
     precision_maxmin: float = row(
         Parameter("precision/work-amount", NUMBER, "1e-5", spellings=("maxmin/precision",))
     )
-    network_tolerance: float = row(Parameter("network/tolerance", NUMBER, "0", at_most=0.1))
+    network_tolerance: float = row(Parameter("network/tolerance", NUMBER, "0", maximum=0.1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +136,8 @@ class Protocol(Record):
     rendezvous: str = row(
         Parameter("smpi/rendezvous", CHOICE, "put", choices=("put", "put-ack", "get", "send"))
     )
-    fragment_bytes: int = row(Parameter("smpi/fragment-size", BYTES, "131072", above_zero=True))
-    fragments_queued: int = row(Parameter("smpi/pipeline-depth", COUNT, "3", above_zero=True))
+    fragment_bytes: int = row(Parameter("smpi/fragment-size", BYTES, "131072", positive=True))
+    fragments_queued: int = row(Parameter("smpi/pipeline-depth", COUNT, "3", positive=True))
     rma: str = row(
         Parameter("smpi/rma", CHOICE, "simgrid", choices=("simgrid", "rdma", "openmpi", "mpich"))
     )
@@ -332,6 +330,6 @@ def canonical(key: str) -> str | None:
 
 def suggestion(key: str) -> str:
     """Suggest known names that resemble `key`, for an error message."""
-    close = similar(key.replace("_", "-"), _SPELLINGS, most=3)
+    close = similar(key.replace("_", "-"), _SPELLINGS, limit=3)
     names = list(dict.fromkeys(_SPELLINGS[name] for name in close))
     return f"; did you mean {' or '.join(names)}?" if names else ""

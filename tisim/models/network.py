@@ -31,7 +31,7 @@ import numpy as np
 from tisim.errors import InputError
 from tisim.models.clock import Clock, Progress
 from tisim.models.sharing import Sharing
-from tisim.support.answers import checked
+from tisim.support.model_results import check_result
 
 if TYPE_CHECKING:
     from tisim.simulation.settings import Settings
@@ -134,8 +134,8 @@ class NetworkModel:
     ) -> None:
         """Move bytes from one host to another, and call `done` when they have arrived."""
         route = self._route(source, destination)
-        latency = checked(self, "latency", self.latency(route, size))
-        length = checked(self, "length", self.length(route, size))
+        latency = check_result(self, "latency", self.latency(route, size))
+        length = check_result(self, "length", self.length(route, size))
         pair = self._pair(source, destination, latency > 0 and route.latency > 0)
         self.in_progress += 1
         start = partial(self._start, pair, length, next(self._orders), done)
@@ -202,8 +202,8 @@ class NetworkModel:
             weights[link] = max(before, weight) if self._fatpipe[link] else before + weight
         penalty = self.penalty(route) if pays else 1.0
         return _Pair(
-            penalty=checked(self, "penalty", penalty, positive=True),
-            bound=checked(self, "bound", self.bound(route), finite=False),
+            penalty=check_result(self, "penalty", penalty, positive=True),
+            bound=check_result(self, "bound", self.bound(route), finite=False),
             links=np.array(list(weights), np.intp),
             weights=np.array(list(weights.values())),
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import simpy
 
 from tisim.models.clock import Clock, Progress
-from tisim.support.answers import checked
+from tisim.support.model_results import check_result
 
 if TYPE_CHECKING:
     from tisim.simulation.settings import Settings
@@ -82,7 +82,7 @@ class HostModel:
                 host.end = None
             if host.ends:
                 rate = self.rate(host.speed, host.usable_cores, len(host.ends))
-                host.rate = checked(self, "rate", rate)
+                host.rate = check_result(self, "rate", rate)
                 date = host.next_end(self._clock.now)
                 host.end = self._clock.at(date, partial(self._end, number))
         self._stale.clear()

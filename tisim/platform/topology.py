@@ -100,5 +100,5 @@ def did_you_mean(name: str, *known: Iterable[str]) -> str:
     """Return ``"; did you mean a or b?"`` with the known names similar to `name`, or ""."""
     searched = dict.fromkeys(islice(chain.from_iterable(known), _SEARCHED_NAMES))
     whole = [full for full in searched if name and full.startswith(f"{name}.")]
-    close = whole[:3] or similar(name, searched, most=3, cutoff=0.5)
+    close = whole[:3] or similar(name, searched, limit=3, cutoff=0.5)
     return f"; did you mean {' or '.join(close)}?" if close else ""

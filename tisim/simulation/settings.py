@@ -158,7 +158,7 @@ class Settings:
     def _memory_work(self, host: int) -> MemoryWork | None:
         """Return the cost of memory operations in collectives on a host; None if they are free."""
         copy, combine = self.protocol.copy, self.protocol.combine
-        if not (copy.takes_time or combine.takes_time):
+        if not (copy.is_nonzero or combine.is_nonzero):
             return None
         speed = self.routes.floats("host_speed")[host]
         return MemoryWork(

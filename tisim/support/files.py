@@ -53,8 +53,8 @@ class OutputFile:
         self._direct: int | None = None
         with self.writing():
             if _is_replaceable(path):
-                self._target = _final(path)
-                self._temporary = _beside(self._target)
+                self._target = _resolved(path)
+                self._temporary = _temporary_name(self._target)
                 self._file: IO[bytes] = _create(self._temporary, self._target)
             else:
                 descriptor = _open_directly(path)
@@ -177,8 +177,8 @@ def replacing(path: _Path, *, durable: bool = False) -> Iterator[Path]:
     try:
         with _named_errors(path):
             if _is_replaceable(path):
-                target = _final(path)
-                temporary = _beside(target, Path(path).suffix)
+                target = _resolved(path)
+                temporary = _temporary_name(target, Path(path).suffix)
                 _create(temporary, target).close()
             else:
                 import tempfile
@@ -214,7 +214,7 @@ def new_directory(path: _Path) -> Iterator[Path]:
     target = Path(path)
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         raise InputError("already exists and is not empty; choose a new directory", file=path)
-    temporary = _beside(target)
+    temporary = _temporary_name(target)
     try:
         with _named_errors(path, temporary):
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -237,7 +237,7 @@ def locked(path: _Path) -> Iterator[None]:
     """
     import fcntl
 
-    target = _final(path)
+    target = _resolved(path)
     name = target.with_name(f".{target.name}.lock")
     with contextlib.ExitStack() as stack:
         with _named_errors(path):
@@ -262,12 +262,12 @@ def check_writable(path: _Path) -> None:
     """Check that a file can be written, before starting the work that produces its content."""
     with _named_errors(path):
         if _is_replaceable(path):
-            temporary = _beside(_final(path))
+            temporary = _temporary_name(_resolved(path))
             os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             temporary.unlink()
 
 
-def check_own(path: _Path, mark: str) -> None:
+def check_overwrite(path: _Path, mark: str) -> None:
     """Reject the replacement of a file without `mark` in its first 4 KiB: not tisim's own."""
     file = Path(path)
     if not file.is_file():
@@ -336,12 +336,12 @@ def _open_directly(path: _Path) -> int:
     return os.dup(own)
 
 
-def _final(path: _Path) -> Path:
+def _resolved(path: _Path) -> Path:
     """Resolve symbolic links."""
     return Path(os.path.realpath(path))
 
 
-def _beside(target: Path, suffix: str = ".part") -> Path:
+def _temporary_name(target: Path, suffix: str = ".part") -> Path:
     """Return a unique file name in the directory of the target."""
     stem = os.fsdecode(os.fsencode(target.stem)[:_LONGEST_STEM])
     return target.with_name(f".{stem}-{os.urandom(6).hex()}{suffix}")

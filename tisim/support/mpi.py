@@ -58,7 +58,7 @@ class SourceCode:
         return [compiler, *self.options, *names, "-o", self.product, *self.link_options]
 
 
-def compiler_of_user(compiler: str | None) -> str:
+def mpi_compiler(compiler: str | None) -> str:
     """Return the given compiler wrapper, or else ``$MPICC``, or else ``mpicc``."""
     return compiler or os.environ.get("MPICC") or "mpicc"
 
@@ -98,31 +98,31 @@ def compiled(source: SourceCode, library: MpiLibrary, directory: Path | None = N
     texts = (*source.files, *source.files.values(), *options, library.name, library.command)
     for text in texts:
         key.update(text.encode() + b"\0")
-    kept = (directory or cache_directory()) / key.hexdigest()[:32] / source.product
-    if not kept.is_file() and sys.stderr.isatty():
+    target = (directory or cache_directory()) / key.hexdigest()[:32] / source.product
+    if not target.is_file() and sys.stderr.isatty():
         sys.stderr.write(f"tisim: compiling the {source.name} for {library.name} (once)\n")
-    return compiled_once(kept, source.name, lambda scratch: _compile(source, library, scratch))
+    return cached_build(target, source.name, lambda scratch: _compile(source, library, scratch))
 
 
-def compiled_once(kept: Path, name: str, build: Callable[[Path], None]) -> Path:
+def cached_build(target: Path, name: str, build: Callable[[Path], None]) -> Path:
     """Return a cached compiled file; `build` creates it in a directory if it is missing.
 
     Raises `InputError` if it cannot be stored.
     """
-    if kept.is_file():
-        return kept
+    if target.is_file():
+        return target
     try:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=kept.parent) as scratch:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
             build(Path(scratch))
-            (Path(scratch) / kept.name).replace(kept)
+            (Path(scratch) / target.name).replace(target)
     except OSError as error:
         raise InputError(
             f"the compiled {name} cannot be stored there: {error.strerror}; set XDG_CACHE_HOME to "
             "another directory",
-            file=kept.parent,
+            file=target.parent,
         ) from None
-    return kept
+    return target
 
 
 def write_source(source: SourceCode, directory: Path) -> list[Path]:
@@ -192,7 +192,7 @@ def launching_command(command: Sequence[str], ranks: int, program: Sequence[str]
 _PR_SET_PDEATHSIG = 1
 
 
-def ending_with_this() -> Callable[[], None] | None:
+def die_with_parent() -> Callable[[], None] | None:
     """Return a `preexec_fn` that terminates a launcher when this process ends, even by SIGKILL.
 
     The launcher then ends its ranks. Linux only: None elsewhere.

@@ -15,7 +15,7 @@ from tisim.errors import InputError
 _Path = str | os.PathLike[str]
 
 #: Maximum bytes of a file that is read as a whole; files read piece by piece may be longer.
-LONGEST = 1 << 30
+MAX_FILE_BYTES = 1 << 30
 _READ_AT_ONCE = 1 << 20
 # A TOML key with 500 parts or more; possessive quantifiers examine each character once.
 _LONG_KEY = re.compile(r"(?<![\w.-])(?:[\w-]++[ \t]*+\.[ \t]*+){500}")
@@ -80,9 +80,9 @@ def is_trace(path: _Path) -> bool:
 def read_input(path: _Path, what: str = "this file", *, any_length: bool = False) -> bytes:
     """Return the content of a file; `what`: its description, for the message of the `InputError`.
 
-    `any_length`: a regular file may be longer than `LONGEST`; a pipe may not.
+    `any_length`: a regular file may be longer than `MAX_FILE_BYTES`; a pipe may not.
     """
-    longest = LONGEST
+    longest = MAX_FILE_BYTES
     try:
         with open_input(path) as file:
             if any_length:
@@ -93,7 +93,7 @@ def read_input(path: _Path, what: str = "this file", *, any_length: bool = False
         raise InputError(f"cannot read {what}: {reason}", file=path) from None
     if len(content) > longest:
         raise InputError(
-            f"cannot read {what}: it is larger than {LONGEST >> 30} GiB",
+            f"cannot read {what}: it is larger than {MAX_FILE_BYTES >> 30} GiB",
             file=path,
         )
     return content

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 from tisim.errors import InputError
-from tisim.support.reading import LONGEST, open_input
+from tisim.support.reading import MAX_FILE_BYTES, open_input
 from tisim.traces.archive import Archive, is_archive
 from tisim.traces.progress import how_far
 from tisim.traces.spool import HEAD, Spool, compression, reading, unpacked, without_suffix
@@ -275,7 +275,7 @@ def _index_text(part: Part) -> bytes | None:
         length = part.length if part.length is not None else os.fstat(file.fileno()).st_size
         head = file.read(min(length, HEAD))
         lines = [line for line in head.splitlines() if _content(line)]
-        if not lines or _TRACE_LINE.match(lines[0]) or b"\0" in head or length > LONGEST:
+        if not lines or _TRACE_LINE.match(lines[0]) or b"\0" in head or length > MAX_FILE_BYTES:
             return None
         return head + file.read(length - len(head))
 

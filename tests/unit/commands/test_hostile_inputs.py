@@ -77,7 +77,7 @@ def test_a_trace_may_unpack_to_so_much(tisim: CommandLine, monkeypatch: pytest.M
 
 def test_a_pipe_may_bring_so_much(tisim: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     """An endless writer is not read forever."""
-    monkeypatch.setattr("tisim.support.reading.LONGEST", 1 << 16)
+    monkeypatch.setattr("tisim.support.reading.MAX_FILE_BYTES", 1 << 16)
     pipe = tisim.directory / "pipe"
     os.mkfifo(pipe)
 

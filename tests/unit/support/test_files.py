@@ -241,7 +241,7 @@ def test_pipes_and_files_are_read_to_their_end(size: int, tmp_path: Path) -> Non
 
 
 def test_what_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "LONGEST", 100)
+    monkeypatch.setattr(reading, "MAX_FILE_BYTES", 100)
     path = tmp_path / "file"
     path.write_bytes(bytes(100))
     assert read_input(path) == bytes(100)

@@ -214,7 +214,7 @@ def _check_operation(operation: str) -> None:
 def _nearest(name: str, known: Iterable[str]) -> str:
     candidates = list(known)
     folded = {candidate.lower(): candidate for candidate in candidates}
-    near = similar(name.lower(), folded, most=3)
+    near = similar(name.lower(), folded, limit=3)
     if near:
         return "did you mean " + " or ".join(repr(folded[n]) for n in near) + "?"
     return "known names: " + ", ".join(candidates)

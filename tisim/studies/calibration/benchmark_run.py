@@ -16,10 +16,10 @@ from tisim.support.mpi import (
     SECONDS_TO_FINALIZE,
     SourceCode,
     compiled,
-    compiler_of_user,
-    ending_with_this,
+    die_with_parent,
     find_library,
     launching_command,
+    mpi_compiler,
     stop,
 )
 
@@ -113,7 +113,7 @@ def run_benchmark(
     written, `ExecutionError` if it fails or measures nothing in time.
     """
     size = size or BenchmarkSize()
-    library = find_library(compiler_of_user(compiler), "benchmark")
+    library = find_library(mpi_compiler(compiler), "benchmark")
     program = compiled(benchmark_code(), library)
     words = launching_command(command, _RANKS, [str(program), *size.words()])
     with OutputFile(output) as file:
@@ -140,7 +140,7 @@ def _run(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         start_new_session=True,
-        preexec_fn=ending_with_this(),
+        preexec_fn=die_with_parent(),
     ) as process:
         assert process.stdout is not None
         os.set_blocking(process.stdout.fileno(), False)

@@ -15,10 +15,10 @@ from tisim.studies.calibration.cpu import calibrate_cpu, read_recorded
 from tisim.support.mpi import (
     SourceCode,
     compiled,
-    compiler_of_user,
-    ending_with_this,
+    die_with_parent,
     find_library,
     launching_command,
+    mpi_compiler,
 )
 
 #: Time limit of the scan in seconds.
@@ -76,7 +76,7 @@ def scan_host(command: Sequence[str], cores: int, *, compiler: str | None = None
     of ranks is missing. Raises `InputError` if it cannot be compiled or started, `ExecutionError`
     if it fails or takes longer than `TIME_LIMIT`.
     """
-    program = compiled(scan_code(), find_library(compiler_of_user(compiler), "scan"))
+    program = compiled(scan_code(), find_library(mpi_compiler(compiler), "scan"))
     words = launching_command(command, cores, [str(program)])
     try:
         ran = subprocess.run(
@@ -85,7 +85,7 @@ def scan_host(command: Sequence[str], cores: int, *, compiler: str | None = None
             stdout=subprocess.PIPE,
             timeout=TIME_LIMIT,
             start_new_session=True,
-            preexec_fn=ending_with_this(),
+            preexec_fn=die_with_parent(),
             text=True,
         )
     except subprocess.TimeoutExpired:

@@ -22,10 +22,10 @@ from tisim.support.mpi import (
     SECONDS_TO_FINALIZE,
     SourceCode,
     compiled,
-    compiler_of_user,
-    ending_with_this,
+    die_with_parent,
     find_library,
     launching_command,
+    mpi_compiler,
     stop,
 )
 from tisim.traces import Trace
@@ -186,7 +186,7 @@ def execute(
         If the ranks were killed or did not end in time.
     """
     _check_options(repeat, warm_up, compute, speed, time_limit)
-    library = find_library(compiler_of_user(compiler), "executor")
+    library = find_library(mpi_compiler(compiler), "executor")
     program = compiled(executor_code(), library)
     with contextlib.ExitStack() as stack:
         made = stack.enter_context(_directory(Path(directory)))
@@ -273,7 +273,7 @@ def _run(
         stdin=subprocess.DEVNULL,
         stdout=2,
         start_new_session=True,
-        preexec_fn=ending_with_this(),
+        preexec_fn=die_with_parent(),
     ) as process:
         try:
             finalized = _watch(process, report, trace, steps, time_limit, progress)

@@ -172,6 +172,6 @@ def format_bytes(count: float) -> str:
     return format_quantity(count, "B")
 
 
-def count_of(number: int, what: str, plural: str = "s") -> str:
+def format_count(number: int, what: str, plural: str = "s") -> str:
     """Format a number of things such as ``1 rank`` or ``2,048 ranks``."""
     return f"{number:,} {what}{'' if number == 1 else plural}"

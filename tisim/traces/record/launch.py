@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType
 
 from tisim.errors import InputError
-from tisim.support.mpi import ending_with_this
+from tisim.support.mpi import die_with_parent
 from tisim.traces.record.elf import Executable, read_executable
 
 _LAUNCHERS = ("mpirun", "mpiexec", "orterun", "prterun")
@@ -171,7 +171,7 @@ def run_program(command: Sequence[str], recorder: Path, variables: Mapping[str, 
     A signal that would end this command is passed on to the program, unless it ends on its own.
     """
     words, environment = _recording_command(command, recorder, variables)
-    with subprocess.Popen(words, env=environment, preexec_fn=ending_with_this()) as process:
+    with subprocess.Popen(words, env=environment, preexec_fn=die_with_parent()) as process:
         if threading.current_thread() is threading.main_thread():
             status = _wait_despite_signals(process)
         else:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tisim.errors import InputError
 from tisim.support.files import check_writable, replacing
-from tisim.support.mpi import compiler_of_user, find_library
+from tisim.support.mpi import find_library, mpi_compiler
 from tisim.traces.record.counters import TIMES, choose_counters, is_counting
 from tisim.traces.record.launch import check_program, emulated, find_program, run_program
 from tisim.traces.record.notes import Notes, take_notes
@@ -60,7 +60,7 @@ def record(
     settings = settings or Settings()
     output = Path(output)
     _check(command, output, settings)
-    library = find_library(compiler_of_user(compiler))
+    library = find_library(mpi_compiler(compiler))
     found = find_program(command)
     if found is not None:
         check_program(*found, library.name)

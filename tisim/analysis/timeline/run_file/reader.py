@@ -28,7 +28,7 @@ from tisim.analysis.timeline.run_file.schema import (
 )
 from tisim.analysis.timeline.run_file.writer import row_types
 from tisim.errors import InputError
-from tisim.support.shapes import misfit
+from tisim.support.json_types import type_mismatch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -434,7 +434,7 @@ def _info(archive: zipfile.ZipFile, path: Path) -> RunInfo:
             "write it again, or use the tisim that wrote it",
             file=path,
         )
-    why = misfit(info, RunInfo) or _impossible(cast(RunInfo, info))
+    why = type_mismatch(info, RunInfo) or _impossible(cast(RunInfo, info))
     if why is not None:
         raise ValueError(f"{INFO}: {why}")
     return cast(RunInfo, info)

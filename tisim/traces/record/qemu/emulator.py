@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from tisim.errors import InputError
-from tisim.support.mpi import compiled_once
+from tisim.support.mpi import cached_build
 from tisim.traces.record.source import cache_directory
 
 _EMULATOR = "qemu-x86_64"
@@ -52,4 +52,4 @@ def _compiled_plugin() -> Path:
         if run.returncode != 0:
             raise InputError(f"{compiler} cannot compile the QEMU plug-in:\n{run.stderr}")
 
-    return compiled_once(kept, "plug-in", build)
+    return cached_build(kept, "plug-in", build)

@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from tisim.errors import InputError
-from tisim.support.mpi import compiled_once
+from tisim.support.mpi import cached_build
 from tisim.traces.record.source import cache_directory
 
 # The default compiler of each command, and the variable that overrides it.
@@ -110,4 +110,4 @@ def _installed() -> Path:
         for name in texts:  # the object marks completion, so it is moved last
             (scratch / name).replace(place / name)
 
-    return compiled_once(place / "counted.o", "counter of instructions", build).parent
+    return cached_build(place / "counted.o", "counter of instructions", build).parent

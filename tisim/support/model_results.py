@@ -8,7 +8,7 @@ from numbers import Real
 from tisim.errors import InputError
 
 
-def checked(
+def check_result(
     model: object, method: str, value: object, *, positive: bool = False, finite: bool = True
 ) -> float:
     """Return `value`, the result of a method of a model, as a float.

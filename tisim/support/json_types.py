@@ -18,20 +18,20 @@ from typing import (
 )
 
 
-def misfit(value: object, kind: object, place: str = "") -> str | None:
+def type_mismatch(value: object, kind: object, place: str = "") -> str | None:
     """Describe where a JSON value does not have the form of a type; None if it fits.
 
     Types are those that describe JSON: numbers, strings, lists, tuples, mappings with string keys,
     typed dictionaries, unions and literals; ``object`` accepts everything. Integers fit a float.
     """
     if is_typeddict(kind):
-        return _misfit_of_keys(value, kind, place)
+        return _key_mismatch(value, kind, place)
     origin, inner = get_origin(kind) or kind, get_args(kind)
     if origin in (Required, NotRequired):
-        return misfit(value, inner[0], place)
+        return type_mismatch(value, inner[0], place)
     if origin in (Union, UnionType):
-        misfits = [misfit(value, option, place) for option in inner]
-        return None if None in misfits else misfits[0]
+        mismatches = [type_mismatch(value, option, place) for option in inner]
+        return None if None in mismatches else mismatches[0]
     if origin is Literal:
         return None if value in inner else _described(value, place)
     if origin in (dict, Mapping):
@@ -48,10 +48,10 @@ def misfit(value: object, kind: object, place: str = "") -> str | None:
         parts = [(entry, inner[n], f"{place}[{n}]") for n, entry in enumerate(value)]
     else:
         return None if _is_plain(value, origin) else _described(value, place)
-    return next((why for part in parts if (why := misfit(*part)) is not None), None)
+    return next((why for part in parts if (why := type_mismatch(*part)) is not None), None)
 
 
-def _misfit_of_keys(value: object, kind: object, place: str) -> str | None:
+def _key_mismatch(value: object, kind: object, place: str) -> str | None:
     if not isinstance(value, dict):
         return _described(value, place)
     hints, required = _keys_of(kind)
@@ -59,7 +59,7 @@ def _misfit_of_keys(value: object, kind: object, place: str) -> str | None:
     if lacking:
         return f"{place.lstrip('.') or 'it'} has no {min(lacking)!r}"
     parts = ((value[key], hints[key], f"{place}.{key}") for key in hints.keys() & value.keys())
-    return next((why for part in parts if (why := misfit(*part)) is not None), None)
+    return next((why for part in parts if (why := type_mismatch(*part)) is not None), None)
 
 
 @cache
