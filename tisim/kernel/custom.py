@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tisim.kernel.core_environment import CoreEnvironment
 
     # An action in progress; see `Action` for its types.
-    Carried = Generator[simpy.Event, Never, object]
+    ActionGenerator = Generator[simpy.Event, Never, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +54,13 @@ class CustomActions:
         state = core.rank_state(index)
         line = Line(words, state.rank, state.file, state.line)
         rank = MpiRank(env, index, state.rank, settings.host_name(state.host))
-        generator = _called(settings.action(words[0]), rank, line)
+        generator = _call_action(settings.action(words[0]), rank, line)
         self._lines[index] = line
-        process = env.process(self._carried_out(generator, rank, line))
+        process = env.process(self._execute(generator, rank, line))
         process.callbacks.append(_fail)
 
-    def _carried_out(
-        self, generator: Carried, rank: MpiRank, line: Line
+    def _execute(
+        self, generator: ActionGenerator, rank: MpiRank, line: Line
     ) -> Generator[simpy.Event, object, None]:
         try:
             yield from generator
@@ -95,7 +95,7 @@ def _fail(process: simpy.Event) -> None:
         raise error
 
 
-def _called(action: Action, rank: MpiRank, line: Line) -> Carried:
+def _call_action(action: Action, rank: MpiRank, line: Line) -> ActionGenerator:
     """Return the generator of an action; raises if the line's words do not fit the function."""
     try:
         generator = action(rank, *line.words[1:])

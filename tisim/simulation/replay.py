@@ -183,13 +183,13 @@ def replay(
         return result
     if network_model is not None or host_model is not None:
         raise InputError('models of your own need kernel="simpy"')
-    opened = _opened(trace, ranks)
+    opened = _open_trace(trace, ranks)
     if skip_steady is not None:
         check_tolerance(skip_steady)
     placements = resolve_deployment(machine, opened.ranks, deployment, hosts, mapping)
     spread = None
     if jitter is not None:
-        settings, spread = _median(opened, settings, machine, placements, progress, jitter)
+        settings, spread = _median_settings(opened, settings, machine, placements, progress, jitter)
     logged = _capture(opened, settings, placements, event_log, timeline, timeline_part, gpus)
     with _discarded_on_error(logged) as capture:
         result = _simulate(opened, settings, placements, progress, capture, skip_steady, gpus)
@@ -271,7 +271,7 @@ def _check_readable_kernel(settings: Settings, placements: Deployment) -> None:
         raise InputError(f"the SimPy kernel cannot simulate this ({reason}); use --kernel core")
 
 
-def _median(
+def _median_settings(
     trace: Trace,
     settings: Settings,
     platform: Platform,
@@ -303,7 +303,7 @@ def _median(
     return chosen, spread
 
 
-def _opened(trace: TraceLike | TextTrace, ranks: int | None) -> Trace:
+def _open_trace(trace: TraceLike | TextTrace, ranks: int | None) -> Trace:
     """Open the trace and check its number of ranks."""
     if not isinstance(trace, Trace | str | os.PathLike | Sequence):
         raise InputError('a TextTrace needs kernel="simpy"')
@@ -408,7 +408,7 @@ def _simulate(
             driver.core.take_completions()
             stop = driver.run()
         if stop == Stop.NEED_ACTION:
-            _carry_out_actions(driver, job, settings)
+            _execute_custom_actions(driver, job, settings)
     check_progress(driver)
     check_deaths(driver, job)
     check_collectives(driver.core, job)
@@ -440,7 +440,7 @@ def _unsteady_reason(
     return settings.unsteady_reason
 
 
-def _carry_out_actions(driver: Driver, job: int, settings: Settings) -> None:
+def _execute_custom_actions(driver: Driver, job: int, settings: Settings) -> None:
     """Continue a job from its first custom action, which only SimPy can execute."""
     from tisim.simulation.environment import Environment
 
@@ -472,13 +472,15 @@ def resolve_deployment(
     elif deployment is not None and not isinstance(deployment, Deployment):
         deployment = Deployment.load(deployment)
     if mapping is not None:
-        return _mapped(mapping, deployment, platform, ranks)
+        return _map_ranks(mapping, deployment, platform, ranks)
     if deployment is None:
         return Deployment.cyclic(platform, ranks)
     return deployment.for_ranks(ranks)
 
 
-def _mapped(rule: str, deployment: Deployment | None, platform: Platform, ranks: int) -> Deployment:
+def _map_ranks(
+    rule: str, deployment: Deployment | None, platform: Platform, ranks: int
+) -> Deployment:
     """Return the deployment of a rule, on the hosts of the given deployment."""
     from tisim.platform.mapping import Mapping, is_rule
 

@@ -87,7 +87,7 @@ def read_input(path: _Path, what: str = "this file", *, any_length: bool = False
         with open_input(path) as file:
             if any_length:
                 longest = max(longest, os.fstat(file.fileno()).st_size)
-            content = _content(file, longest + 1)
+            content = _read_up_to(file, longest + 1)
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(f"cannot read {what}: {reason}", file=path) from None
@@ -99,10 +99,10 @@ def read_input(path: _Path, what: str = "this file", *, any_length: bool = False
     return content
 
 
-def _content(file: BufferedReader, most: int) -> bytes:
+def _read_up_to(file: BufferedReader, limit: int) -> bytes:
     # Python allocates the memory for the requested size, however little there is to read.
-    parts = [file.read(min(os.fstat(file.fileno()).st_size + 1, most))]
-    while parts[-1] and (left := most - sum(map(len, parts))) > 0:
+    parts = [file.read(min(os.fstat(file.fileno()).st_size + 1, limit))]
+    while parts[-1] and (left := limit - sum(map(len, parts))) > 0:
         parts.append(file.read(min(left, _READ_AT_ONCE)))
     return b"".join(filter(None, parts))
 

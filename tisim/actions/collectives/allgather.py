@@ -8,7 +8,7 @@ different numbers of ranks.
 from __future__ import annotations
 
 from tisim.actions.collectives import allgatherv
-from tisim.actions.collectives.allgatherv import around_a_ring
+from tisim.actions.collectives.allgatherv import allgather_ring
 from tisim.actions.collectives.blocks import Blocks, blocks_of_hosts
 from tisim.actions.collectives.catalogue import Algorithm, algorithm
 from tisim.actions.collectives.exchanges import exchange_pairwise, exchange_shifted
@@ -110,7 +110,7 @@ def ntslr(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None
     """
     block = scount * ssize
     if block == rcount * rsize:
-        around_a_ring(s, [block] * s.size)
+        allgather_ring(s, [block] * s.size)
     else:
         algorithm("allgather", "default")(s, scount, ssize, rcount, rsize)
 

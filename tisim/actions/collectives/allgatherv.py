@@ -71,7 +71,7 @@ def exchange_with_neighbours(s: Endpoint, blocks: Sequence[int]) -> None:
         s.sendrecv(neighbours[way], sent, 0, neighbours[way], received, 0)
 
 
-def around_a_ring(s: Endpoint, blocks: Sequence[int]) -> None:
+def allgather_ring(s: Endpoint, blocks: Sequence[int]) -> None:
     """Send the block received last to the next rank; `blocks`: bytes of each rank's block."""
     right, left = (s.rank + 1) % s.size, (s.rank - 1) % s.size
     for step in range(s.size - 1):
@@ -123,10 +123,10 @@ def mpich_ring(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsi
     C. Siebert, P. Balaji, R. Thakur, W. Gropp: A Simple, Pipelined Algorithm for Large, Irregular
     All-gather Problems. EuroPVM/MPI, 2008.
     """
-    around_in_pieces(s, rcounts, rsize, max(min(rcounts), _SMALLEST_PIECE // max(rsize, 1), 1))
+    allgather_ring_pieces(s, rcounts, rsize, max(min(rcounts), _SMALLEST_PIECE // max(rsize, 1), 1))
 
 
-def around_in_pieces(s: Endpoint, counts: Sequence[int], size: int, piece: int) -> None:
+def allgather_ring_pieces(s: Endpoint, counts: Sequence[int], size: int, piece: int) -> None:
     """Pass blocks of `counts` elements of `size` bytes around a ring, `piece` elements at once."""
     right, left = (s.rank + 1) % s.size, (s.rank - 1) % s.size
     streams = _pieces(counts, s.rank, piece), _pieces(counts, left, piece)

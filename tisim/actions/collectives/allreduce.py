@@ -185,10 +185,12 @@ def smp_rdb(s: Endpoint, count: int, size: int) -> None:
     Reduce on each host, exchange among the hosts, broadcast on each host.
     """
     nbytes = count * size
-    _in_two_levels(s, nbytes, lambda hosts: exchange_all(s, nbytes, hosts.number, hosts.cores))
+    _two_level_allreduce(
+        s, nbytes, lambda hosts: exchange_all(s, nbytes, hosts.number, hosts.cores)
+    )
 
 
-def _in_two_levels(s: Endpoint, nbytes: int, among: Callable[[Blocks], None]) -> None:
+def _two_level_allreduce(s: Endpoint, nbytes: int, among: Callable[[Blocks], None]) -> None:
     """Reduce on each host, then `among` the first ranks of hosts, then broadcast on each."""
     blocks = blocks_of_hosts(s)
     blocks.reduce_within(nbytes)
@@ -210,7 +212,7 @@ def smp_rsag(s: Endpoint, count: int, size: int) -> None:
         for _ in range(2 * (blocks.number - 1)):
             s.sendrecv(right, share, 0, left, share, 0)
 
-    _in_two_levels(s, count * size, pass_around)
+    _two_level_allreduce(s, count * size, pass_around)
 
 
 def smp_rsag_lr(s: Endpoint, count: int, size: int) -> None:
@@ -218,7 +220,7 @@ def smp_rsag_lr(s: Endpoint, count: int, size: int) -> None:
 
     Reduce on each host, reduce-scatter and allgather around the hosts, broadcast on each.
     """
-    _in_two_levels(s, count * size, lambda blocks: _ring(s, blocks, count, size))
+    _two_level_allreduce(s, count * size, lambda blocks: _ring(s, blocks, count, size))
 
 
 def _ring(s: Endpoint, blocks: Blocks, count: int, size: int) -> None:
@@ -245,7 +247,7 @@ def smp_rsag_rab(s: Endpoint, count: int, size: int) -> None:
     when the number of ranks is not a power of two.
     """
     require_power_of_two(s.size, "allreduce algorithm smp_rsag_rab")
-    _in_two_levels(s, count * size, lambda blocks: _halve_and_double(s, blocks, count, size))
+    _two_level_allreduce(s, count * size, lambda blocks: _halve_and_double(s, blocks, count, size))
 
 
 def _halve_and_double(s: Endpoint, blocks: Blocks, count: int, size: int) -> None:

@@ -113,10 +113,10 @@ def mpich_smp(s: Endpoint) -> None:
     `MPIR_Barrier_intra_smp`: H. Zhu, D. Goodell, W. Gropp, R. Thakur, "Hierarchical collectives
     in MPICH2", EuroPVM/MPI 2009.
     """
-    in_two_levels(nodes(s), algorithm("barrier", "mpich"), algorithm("bcast", "mpich"))
+    two_level_barrier(nodes(s), algorithm("barrier", "mpich"), algorithm("bcast", "mpich"))
 
 
-def in_two_levels(where: Nodes, barrier: Algorithm, bcast: Algorithm) -> None:
+def two_level_barrier(where: Nodes, barrier: Algorithm, bcast: Algorithm) -> None:
     """Barrier on each host, barrier among the leaders, then a one-byte broadcast on each host."""
     barrier(where.intra)
     if where.leaders is not None:

@@ -19,7 +19,7 @@ from tisim.actions.collectives.segments import (
     relay,
     scatter_pieces,
     segment_elements,
-    to_rank_zero,
+    send_to_rank_zero,
     whole_segments,
 )
 from tisim.actions.collectives.trees import Place, bcast_down, binary_tree, chains, knomial_tree
@@ -92,7 +92,7 @@ def ntsb(s: Endpoint, count: int, size: int, root: int) -> None:
     """
     if s.size == 1:
         return
-    to_rank_zero(s, count * size, root)
+    send_to_rank_zero(s, count * size, root)
     parent = (s.rank - 1) // 2 if s.rank else None
     children = [child for child in (2 * s.rank + 1, 2 * s.rank + 2) if child < s.size]
     _in_segments(s, count, size, root, parent, children, relay)
@@ -106,7 +106,7 @@ def ntsl(s: Endpoint, count: int, size: int, root: int) -> None:
     """
     if s.size == 1:
         return
-    to_rank_zero(s, count * size, root)
+    send_to_rank_zero(s, count * size, root)
     before = s.rank - 1 if s.rank else None
     after = [s.rank + 1] if s.rank + 1 < s.size else []
     _in_segments(s, count, size, root, before, after, relay)
@@ -191,7 +191,7 @@ def smp_binary(s: Endpoint, count: int, size: int, root: int) -> None:
     if not layout.uniform:
         algorithm("bcast", "mpich")(s, count, size, root)
         return
-    to_rank_zero(s, count * size, root)
+    send_to_rank_zero(s, count * size, root)
     blocks = Blocks(s, layout.sizes[0])
     source, targets = _binary_neighbours(blocks)
     segment, segments = whole_segments(count, size, _SEGMENT_BYTES)
@@ -231,7 +231,7 @@ def smp_binomial(s: Endpoint, count: int, size: int, root: int) -> None:
         algorithm("bcast", "mpich")(s, count, size, root)
         return
     nbytes = count * size
-    to_rank_zero(s, nbytes, root)
+    send_to_rank_zero(s, nbytes, root)
     blocks = Blocks(s, layout.sizes[0])
     blocks.bcast_among(nbytes)
     blocks.bcast_within(nbytes)
@@ -252,7 +252,7 @@ def smp_linear(s: Endpoint, count: int, size: int, root: int) -> None:
     if blocks.number == 1:
         algorithm("bcast", "default")(s, count, size, root)
         return
-    to_rank_zero(s, count * size, root)
+    send_to_rank_zero(s, count * size, root)
     source, targets = _linear_neighbours(blocks)
     _in_segments(s, count, size, root, source, targets, forward)
 

@@ -40,7 +40,7 @@ def ibcast(s: Script, count: int, size: int, root: int) -> None:
     if s.size <= _FEW_RANKS:
         nonblocking.ibcast(s, count, size, root)
     else:
-        _down_a_tree(s, count * size, root)
+        _bcast_down_tree(s, count * size, root)
 
 
 def _swapped(rank: int, root: int) -> int:
@@ -48,7 +48,7 @@ def _swapped(rank: int, root: int) -> int:
     return {0: root, root: 0}.get(rank, rank)
 
 
-def _down_a_tree(s: Script, nbytes: int, root: int) -> None:
+def _bcast_down_tree(s: Script, nbytes: int, root: int) -> None:
     """Receive from the parent, then send to all children at once, nearest first."""
     parent, children = binomial_tree(_swapped(s.rank, root), s.size, 0)
     if parent is not None:
@@ -57,7 +57,7 @@ def _down_a_tree(s: Script, nbytes: int, root: int) -> None:
         s.isend(_swapped(child, root), nbytes)
 
 
-def _up_a_tree(s: Script, nbytes: int, root: int) -> int | None:
+def _reduce_up_tree(s: Script, nbytes: int, root: int) -> int | None:
     """Receive from each child in turn, then send to the parent; returns the send, if any."""
     parent, children = in_order_binomial_tree(_swapped(s.rank, root), s.size, 0)
     for child in children:
@@ -70,9 +70,9 @@ def ireduce(s: Script, count: int, size: int, root: int) -> None:
     if s.size < 2 or count == 0:
         return
     if s.size == 2 and count * size >= _LONG_ALLREDUCE:
-        _along_a_chain(s, count, size, root)
+        _reduce_chain(s, count, size, root)
     elif s.size == 2 or count < power_of_two_up_to(s.size):
-        _up_a_tree(s, count * size, root)
+        _reduce_up_tree(s, count * size, root)
     else:
         s.pause()  # an earlier round copies the data of the first send
         by_halves(Rounds(s), count, size, root)
@@ -81,7 +81,7 @@ def ireduce(s: Script, count: int, size: int, root: int) -> None:
 _CHAIN_FRAGMENT = 8192
 
 
-def _along_a_chain(s: Script, count: int, size: int, root: int) -> None:
+def _reduce_chain(s: Script, count: int, size: int, root: int) -> None:
     """Send fragment after fragment between two ranks."""
     fragments = -(-count * size // _CHAIN_FRAGMENT)
     each = count // fragments
@@ -98,18 +98,18 @@ def iallreduce(s: Script, count: int, size: int) -> None:
     if s.size < 2 or count == 0:
         return
     if s.size < _FEW_RANKS or count * size < _LONG_ALLREDUCE:
-        _up_and_down(s, count * size)
+        _allreduce_tree(s, count * size)
     elif count >= power_of_two_up_to(s.size):
         s.pause()
         rab(Rounds(s), count, size)
     else:
-        _around_a_ring(s, count, size)
+        _allreduce_ring(s, count, size)
 
 
-def _up_and_down(s: Script, nbytes: int) -> None:
-    sent = _up_a_tree(s, nbytes, 0)
+def _allreduce_tree(s: Script, nbytes: int) -> None:
+    sent = _reduce_up_tree(s, nbytes, 0)
     if sent is None:
-        _down_a_tree(s, nbytes, 0)
+        _bcast_down_tree(s, nbytes, 0)
         return
     parent, children = binomial_tree(s.rank, s.size, 0)
     assert parent is not None
@@ -118,7 +118,7 @@ def _up_and_down(s: Script, nbytes: int) -> None:
         s.isend(child, nbytes)
 
 
-def _around_a_ring(s: Script, count: int, size: int) -> None:
+def _allreduce_ring(s: Script, count: int, size: int) -> None:
     """Reduce-scatter and allgather around a ring; the first ranks have the remaining elements."""
     each, left = divmod(count, s.size)
 
@@ -167,7 +167,7 @@ def ireduce_scatter(s: Script, rcounts: Sequence[int], size: int) -> None:
     """Reduce along a tree to rank 0, which sends all parts (`nbc_ireduce_scatter.c`)."""
     if s.size < 2 or sum(rcounts) == 0:
         return
-    sent = _up_a_tree(s, sum(rcounts) * size, 0)
+    sent = _reduce_up_tree(s, sum(rcounts) * size, 0)
     if sent is not None:
         s.waitall([sent])
         s.irecv(0, rcounts[s.rank] * size)

@@ -236,11 +236,13 @@ def ompi_binomial(s: Endpoint, count: int, size: int, root: int) -> None:
     Pass segments up an in-order binomial tree. Open MPI's `coll/tuned`: [Pjesivac].
     """
     place = in_order_binomial_tree(s.rank, s.size, root)
-    segment_bytes = _BINOMIAL_SEGMENT if _is_cut(s.size, count, count * size) else count * size
+    segment_bytes = (
+        _BINOMIAL_SEGMENT if _is_segmented(s.size, count, count * size) else count * size
+    )
     reduce_segments(s, place, count, size, segment_bytes)
 
 
-def _is_cut(ranks: int, count: int, nbytes: int) -> bool:
+def _is_segmented(ranks: int, count: int, nbytes: int) -> bool:
     """True unless the message is short, or very long for the number of ranks."""
     if count <= 1 or nbytes < 2048 or (ranks < 8 and nbytes < 20480):
         return False

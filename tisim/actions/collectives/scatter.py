@@ -57,7 +57,7 @@ def ompi_binomial(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int,
         s.send(child, min(below - place, s.size - below) * block)
 
 
-def down_intervals(s: Endpoint, nbytes: int, root: int) -> None:
+def scatter_intervals(s: Endpoint, nbytes: int, root: int) -> None:
     """Send blocks of `nbytes` down a tree whose subtrees are intervals, the largest first.
 
     `ompi_coll_base_scatter_intra_binomial` and MPICH's `MPIR_Scatter_intra_binomial`.
@@ -71,7 +71,7 @@ def down_intervals(s: Endpoint, nbytes: int, root: int) -> None:
         s.send(child, min(below - place, s.size - below) * nbytes)
 
 
-def _on_two_levels(inter: Algorithm, how: str) -> Algorithm:
+def _two_level_scatter(inter: Algorithm, how: str) -> Algorithm:
     """MVAPICH2's two-level scatter; `inter` is the scatter among leaders, which `how` describes."""
 
     def write(
@@ -118,5 +118,5 @@ def _on_two_levels(inter: Algorithm, how: str) -> Algorithm:
     return write
 
 
-mvapich2_two_level_binomial = _on_two_levels(ompi_binomial, "along a binomial tree")
-mvapich2_two_level_direct = _on_two_levels(ompi_basic_linear, "in rank order")
+mvapich2_two_level_binomial = _two_level_scatter(ompi_binomial, "along a binomial tree")
+mvapich2_two_level_direct = _two_level_scatter(ompi_basic_linear, "in rank order")

@@ -65,7 +65,7 @@ def forward(s: Endpoint, source: int | None, targets: Sequence[int], pieces: Seq
             s.send(target, nbytes)
 
 
-def to_rank_zero(s: Endpoint, nbytes: int, root: int) -> None:
+def send_to_rank_zero(s: Endpoint, nbytes: int, root: int) -> None:
     """Move the data of a broadcast from the root to rank 0, the root of the only tree."""
     if root != 0 and s.rank == root:
         s.send(0, nbytes)

@@ -157,11 +157,11 @@ def supported_algorithm(name: str, ranks: int) -> str:
     return name if ranks & (ranks - 1) == 0 else _ANY_RANKS.get(name, name)
 
 
-def up_to(rows: Iterable[Bounded], value: float) -> Bounded:
+def first_at_least(rows: Iterable[Bounded], value: float) -> Bounded:
     """Return the first row whose bound, its first element, is at least `value`."""
     return next(row for row in rows if value <= row[0])
 
 
-def below(rows: Iterable[Bounded], value: float) -> Bounded:
+def first_above(rows: Iterable[Bounded], value: float) -> Bounded:
     """Return the first row whose bound, its first element, is greater than `value`."""
     return next(row for row in rows if value < row[0])

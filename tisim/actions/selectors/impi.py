@@ -13,15 +13,15 @@ from tisim.actions.selectors.choice import (
     Argument,
     Choice,
     Facts,
-    below,
+    first_above,
+    first_at_least,
     read_tables,
     supported_algorithm,
-    up_to,
     write_choice,
 )
 
 # Stand-ins for the algorithms 1, 2, ... of each I_MPI_ADJUST_<operation>.
-_STAND_INS = {
+_SUBSTITUTES = {
     "allreduce": (
         "rdb", "rab1", "redbcast", "mvapich2_two_level", "smp_binomial", "mvapich2_two_level",
         "ompi_ring_segmented", "ompi_ring_segmented",
@@ -50,8 +50,8 @@ def choose(operation: str, call: Facts) -> Choice:
     tables = read_tables("impi")
     table = tables.get(f"{operation} {call.per_host or 1}") or tables[f"{operation} 1"]
     nbytes = 1 if operation in ("barrier", "alltoallv") else call.received
-    number = int(below(up_to(table, call.ranks).sizes, nbytes)[1])
-    return Choice(supported_algorithm(_STAND_INS[operation][number - 1], call.ranks))
+    number = int(first_above(first_at_least(table, call.ranks).sizes, nbytes)[1])
+    return Choice(supported_algorithm(_SUBSTITUTES[operation][number - 1], call.ranks))
 
 
 def write(operation: str, s: Endpoint, *arguments: Argument) -> None:

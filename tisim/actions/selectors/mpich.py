@@ -18,7 +18,7 @@ from tisim.actions.nodes import is_part
 from tisim.actions.script import Endpoint
 from tisim.actions.selectors.choice import Argument, Choice, Facts, write_choice
 
-_ALWAYS = {
+_FIXED_ALGORITHMS = {
     "barrier": "ompi_bruck",
     "gather": "ompi_binomial",
     "scatter": "ompi_binomial",
@@ -28,7 +28,7 @@ _ALWAYS = {
 
 def choose(operation: str, call: Facts) -> Choice | None:
     """Return the choice for a call; None if there is nothing to do."""
-    name = _ALWAYS.get(operation) or _name(operation, call)
+    name = _FIXED_ALGORITHMS.get(operation) or _name(operation, call)
     return Choice(name) if name else None
 
 

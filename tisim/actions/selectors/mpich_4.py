@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from tisim.actions.collectives.allgatherv import around_in_pieces
+from tisim.actions.collectives.allgatherv import allgather_ring_pieces
 from tisim.actions.collectives.allreduce import by_halving as allreduce_by_halving
-from tisim.actions.collectives.barrier import in_two_levels
+from tisim.actions.collectives.barrier import two_level_barrier
 from tisim.actions.collectives.exchanges import exchange_throttled
 from tisim.actions.collectives.halving import (
     StepsOf,
@@ -23,7 +23,7 @@ from tisim.actions.collectives.halving import (
     power_of_two_up_to,
 )
 from tisim.actions.collectives.reduce import by_halving as reduce_by_halving
-from tisim.actions.collectives.scatter import down_intervals
+from tisim.actions.collectives.scatter import scatter_intervals
 from tisim.actions.nodes import host_groups
 from tisim.actions.script import Endpoint
 from tisim.actions.selectors import default, mpich_4_nodes
@@ -52,7 +52,7 @@ def barrier(s: Endpoint) -> None:
     if found is None:
         flat_barrier(s)
     else:
-        in_two_levels(host_groups(s, found), flat_barrier, flat_bcast)
+        two_level_barrier(host_groups(s, found), flat_barrier, flat_bcast)
 
 
 def bcast(s: Endpoint, count: int, size: int, root: int) -> None:
@@ -164,7 +164,7 @@ def scatter(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root:
     """Scatter along a binomial tree."""
     block = scount * ssize if s.rank == root else rcount * rsize
     if block > 0:
-        down_intervals(s, block, root)
+        scatter_intervals(s, block, root)
 
 
 def allgather(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
@@ -187,7 +187,7 @@ def allgatherv(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsi
     if total >= (_LONG_ALLGATHER if is_power_of_two(s.size) else _SHORT_ALLGATHER):
         whole = max(rcounts) * rsize <= PIECE
         piece = max(rcounts) if whole else max(PIECE // rsize, 1)
-        around_in_pieces(s, rcounts, rsize, piece)
+        allgather_ring_pieces(s, rcounts, rsize, piece)
         return
     name = "mpich_rdb" if is_power_of_two(s.size) else "ompi_bruck"
     Choice(name).call("allgatherv", s, scount, ssize, rcounts, rsize)

@@ -99,7 +99,7 @@ def _flat_ibcast(s: Endpoint, count: int, size: int, root: int) -> None:
     if nbytes == 0:
         return
     if s.size < _FEW_RANKS or nbytes < _SHORT_BCAST:
-        _down_a_tree(s, nbytes, root)
+        _bcast_down_tree(s, nbytes, root)
     elif is_power_of_two(s.size) and nbytes < _LONG_BCAST:
         scatter_rdb_allgather(Rounds(s), nbytes, 1, root, _scatter)
     else:
@@ -123,7 +123,7 @@ def _scatter(s: Endpoint, pieces: Pieces, root: int) -> None:
             held -= passed
 
 
-def _down_a_tree(s: Endpoint, nbytes: int, root: int) -> None:
+def _bcast_down_tree(s: Endpoint, nbytes: int, root: int) -> None:
     """Receive, then send to all children at once (`MPIR_Ibcast_intra_sched_binomial`).
 
     The blocking broadcast sends to one child after the other.

@@ -15,10 +15,10 @@ from tisim.actions.selectors.choice import (
     Argument,
     Choice,
     Facts,
+    first_at_least,
     read_tables,
     sizes,
     supported_algorithm,
-    up_to,
     write_choice,
 )
 
@@ -35,13 +35,13 @@ def choose(operation: str, call: Facts) -> Choice | None:
         return Choice("mpich")
     tables = read_tables("mvapich2")
     table = tables.get(f"{operation} {call.per_host or 1}") or tables.get(f"{operation} 1")
-    row = up_to(table or tables[operation], call.ranks)
+    row = first_at_least(table or tables[operation], call.ranks)
     nbytes = call.received / call.ranks if operation == "allgatherv" else call.received
-    found = up_to(row.sizes, nbytes)[1]
+    found = first_at_least(row.sizes, nbytes)[1]
     name = found.removesuffix("+")
     if name != found or name.startswith("mvapich2_two_level"):
-        on_host = up_to(row.on_host, nbytes)[1] if row.on_host else ""
-        return _in_two_levels(operation, name, on_host, blocked=call.blocked)
+        on_host = first_at_least(row.on_host, nbytes)[1] if row.on_host else ""
+        return _two_level_choice(operation, name, on_host, blocked=call.blocked)
     if operation == "reduce" and name == "scatter_gather":
         return Choice(name if call.count >= power_of_two_up_to(call.ranks) else "binomial")
     if name == "mpich_rdb" and not is_power_of_two(call.ranks):
@@ -49,7 +49,7 @@ def choose(operation: str, call: Facts) -> Choice | None:
     return Choice(supported_algorithm(name, call.ranks) if operation == "alltoall" else name)
 
 
-def _in_two_levels(operation: str, name: str, on_host: str, *, blocked: bool) -> Choice:
+def _two_level_choice(operation: str, name: str, on_host: str, *, blocked: bool) -> Choice:
     """Return the two-level choice; `blocked`: the ranks of every host are consecutive."""
     if operation == "bcast":
         return Choice("mvapich2_inter_node", {"inter": name})

@@ -12,7 +12,7 @@ from tisim.actions.selectors.choice import (
     Argument,
     Choice,
     Facts,
-    below,
+    first_above,
     read_tables,
     supported_algorithm,
     write_choice,
@@ -22,8 +22,8 @@ from tisim.actions.selectors.choice import (
 def choose(operation: str, call: Facts) -> Choice:
     """Return the choice for a call; an allgatherv is chosen by the mean block, rounded down."""
     nbytes = call.sent // call.ranks if operation == "allgatherv" else call.sent
-    row = below(read_tables("ompi")[operation], call.ranks)
-    return Choice(supported_algorithm(below(row.sizes, nbytes)[1], call.ranks))
+    row = first_above(read_tables("ompi")[operation], call.ranks)
+    return Choice(supported_algorithm(first_above(row.sizes, nbytes)[1], call.ranks))
 
 
 def write(operation: str, s: Endpoint, *arguments: Argument) -> None:

@@ -13,20 +13,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tisim.actions.collectives import openmpi
-from tisim.actions.collectives.allgatherv import around_a_ring, exchange_with_neighbours
+from tisim.actions.collectives.allgatherv import allgather_ring, exchange_with_neighbours
 from tisim.actions.collectives.allreduce import ring_in_phases
 from tisim.actions.collectives.catalogue import algorithm
 from tisim.actions.collectives.gather import gather_linear_sync
 from tisim.actions.collectives.halving import is_power_of_two, power_of_two_up_to
 from tisim.actions.collectives.reduce import by_halves
-from tisim.actions.collectives.scatter import down_intervals
+from tisim.actions.collectives.scatter import scatter_intervals
 from tisim.actions.script import Endpoint
-from tisim.actions.selectors.choice import below, read_tables
+from tisim.actions.selectors.choice import first_above, read_tables
 
 
 def choose(operation: str, ranks: int, nbytes: int = 0) -> str:
     """Return the algorithm of an operation from its table, by Open MPI's name."""
-    return below(below(read_tables("openmpi")[operation], ranks).sizes, nbytes)[1]
+    return first_above(first_above(read_tables("openmpi")[operation], ranks).sizes, nbytes)[1]
 
 
 # SimGrid's algorithms that send Open MPI's messages in Open MPI's order.
@@ -182,7 +182,7 @@ def scatter(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root:
     elif name == "linear_nb":
         algorithm("scatter", "ompi_linear_nb")(s, scount, ssize, rcount, rsize, root)
     else:
-        down_intervals(s, block, root)
+        scatter_intervals(s, block, root)
 
 
 def scatterv(
@@ -214,7 +214,7 @@ def _allgather(s: Endpoint, name: str, sent: int, blocks: Sequence[int]) -> None
     elif name in ("recursive_doubling", "bruck"):
         algorithm("allgatherv", "ompi_bruck")(s, 1, sent, blocks, 1)
     elif name == "ring" or s.size % 2:
-        around_a_ring(s, blocks)
+        allgather_ring(s, blocks)
     else:
         exchange_with_neighbours(s, blocks)
 
