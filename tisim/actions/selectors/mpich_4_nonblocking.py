@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from tisim.actions.collectives import nonblocking
-from tisim.actions.collectives.allgatherv import around_in_pieces
+from tisim.actions.collectives.allgatherv import allgather_ring_pieces
 from tisim.actions.collectives.bcast import scatter_lr_allgather, scatter_rdb_allgather
 from tisim.actions.collectives.catalogue import Algorithm, algorithm
 from tisim.actions.collectives.halving import halving_blocks, is_power_of_two
@@ -147,7 +147,7 @@ def iallgatherv(s: Script, scount: int, ssize: int, rcounts: Sequence[int], rsiz
         smallest = min(rcounts)
         long = smallest * rsize >= mpich_4.PIECE
         piece = smallest if long else max(mpich_4.PIECE // rsize, 1)
-        around_in_pieces(Rounds(s, receives_first=True), rcounts, rsize, piece)
+        allgather_ring_pieces(Rounds(s, receives_first=True), rcounts, rsize, piece)
         return
     name = "mpich_rdb" if is_power_of_two(s.size) else "ompi_bruck"
     algorithm("allgatherv", name)(Rounds(s), scount, ssize, rcounts, rsize)
