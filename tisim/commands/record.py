@@ -322,9 +322,9 @@ def report_spread(repeated: Repeated) -> None:
     _report_counter(f"volumes ({counter})", repeated.runs, volumes)
     for spread in beside:
         _report_counter(spread.counter, repeated.runs, spread)
-    if volumes.of_one is None:
+    if volumes.computation_deviation is None:
         click.echo("the runs have different numbers of calls", err=True)
-    if not volumes.is_none:
+    if not volumes.has_equal_counts:
         click.echo(
             f"the trace is that of run {repeated.number}, which has the median total volume",
             err=True,
@@ -332,13 +332,14 @@ def report_spread(repeated: Repeated) -> None:
 
 
 def _report_counter(name: str, runs: int, spread: Spread) -> None:
-    if spread.is_none:
+    if spread.has_equal_counts:
         click.echo(f"{name}: the same in all {runs} runs", err=True)
         return
-    of_one = "" if spread.of_one is None else f"; that of one computation {spread.of_one:.1%}"
+    one = spread.computation_deviation
+    computation = "" if one is None else f"; that of one computation {one:.1%}"
     click.echo(
         f"{name}: over {runs} runs, the deviation of their sum is {spread.deviation:.1%} (largest "
-        f"by least {spread.largest_by_least:.2f}){of_one}",
+        f"by least {spread.max_min_ratio:.2f}){computation}",
         err=True,
     )
 

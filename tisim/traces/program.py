@@ -26,7 +26,7 @@ class Program:
     #: of its histogram; negative if none. Empty if the rank computes nothing.
     volumes: NDArray[np.int64]
 
-    def spelled_out(self, rank: int, *, drawn: bool = False) -> Iterator[str]:
+    def expand(self, rank: int, *, drawn: bool = False) -> Iterator[str]:
         """Yield all lines, each with its newline. If `drawn`, volumes are numbers of histograms."""
         before = f"{rank} compute histogram=" if drawn else f"{rank} compute "
         volumes = self.volumes
@@ -60,7 +60,7 @@ class CallSequence:
     #: call paths.
     path_of: Sequence[int] = ()
 
-    def spelled_out(self, rank: int) -> Iterator[str]:
+    def expand(self, rank: int) -> Iterator[str]:
         """Yield all lines, each with its newline."""
         texts = ["".join(f"{self.lines[place]}\n" for place in call) for call in self.places]
         for call, volume in zip(self.calls.tolist(), self.volumes.tolist(), strict=True):

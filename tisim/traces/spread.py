@@ -36,9 +36,9 @@ class Spread:
     #: Variation of a single computation: the distance from its median over the recordings, relative
     #: to that median; the median of these, weighted by the counts. None if the recordings have
     #: different numbers of calls.
-    of_one: float | None
+    computation_deviation: float | None
     #: True if each computation has the same count in all recordings.
-    is_none: bool
+    has_equal_counts: bool
 
     @property
     def deviation(self) -> float:
@@ -49,7 +49,7 @@ class Spread:
         return float(np.std(self.sums, ddof=1)) / mean if mean else 0.0
 
     @property
-    def largest_by_least(self) -> float:
+    def max_min_ratio(self) -> float:
         """The largest sum divided by the smallest."""
         least = min(self.sums)
         return max(self.sums) / least if least else float("inf" if max(self.sums) else 1)
@@ -88,12 +88,12 @@ def spreads(traces: Sequence[Trace]) -> tuple[Spread, ...]:
                 weights[name].append(np.broadcast_to(median, counts.shape).ravel())
     spreads = []
     for name in names:
-        of_one, is_none = None, False
+        deviation, has_equal_counts = None, False
         if alike:
             every = np.concatenate(distances[name])
-            of_one = _of_one(every, np.concatenate(weights[name]))
-            is_none = not every.any()
-        spreads.append(Spread(name, tuple(map(float, sums[name])), of_one, is_none))
+            deviation = _median_relative_distance(every, np.concatenate(weights[name]))
+            has_equal_counts = not every.any()
+        spreads.append(Spread(name, tuple(map(float, sums[name])), deviation, has_equal_counts))
     return tuple(spreads)
 
 
@@ -125,7 +125,9 @@ def _counted(trace: Trace, rank: int, beside: Sequence[str]) -> dict[str, NDArra
     return totals
 
 
-def _of_one(distances: NDArray[np.float64], medians: NDArray[np.float64]) -> float:
+def _median_relative_distance(
+    distances: NDArray[np.float64], medians: NDArray[np.float64]
+) -> float:
     """Return the median of the relative distances, weighted by their reference medians."""
     import numpy as np
 

@@ -206,10 +206,10 @@ class _Directory:
             file.writelines(pieces)
 
     def write_repeated(self, rank: int, pieces: Iterable[tuple[str, int]]) -> None:
-        self.write_rank(rank, spelled_out(pieces))
+        self.write_rank(rank, expand_pieces(pieces))
 
     def write_program(self, rank: int, program: Program | CallSequence) -> None:
-        self.write_rank(rank, program.spelled_out(rank))
+        self.write_rank(rank, program.expand(rank))
 
 
 def _flattened(
@@ -222,7 +222,7 @@ def _flattened(
     return offsets, np.array([place for call in places for place in call], np.uint32)
 
 
-def spelled_out(pieces: Iterable[tuple[str, int]]) -> Iterator[str]:
+def expand_pieces(pieces: Iterable[tuple[str, int]]) -> Iterator[str]:
     """Yield the lines of repeated pieces, a bounded number at once."""
     for lines, times in pieces:
         at_once = max(_PIECE // max(len(lines), 1), 1)

@@ -15,11 +15,11 @@ import pytest
 from tests.unit.extrapolation.test_programs import Program, written
 from tisim.errors import InputError
 from tisim.traces.extrapolation import extrapolate
-from tisim.traces.extrapolation.accidental_loops import spelled_out, without_accidental_loops
+from tisim.traces.extrapolation.accidental_loops import expand, without_accidental_loops
 from tisim.traces.extrapolation.checking import check
 from tisim.traces.extrapolation.grids import Place, known_grids
 from tisim.traces.extrapolation.guards import Evidence, Scene, known_conditions
-from tisim.traces.extrapolation.merging import parted
+from tisim.traces.extrapolation.merging import split_classes
 from tisim.traces.extrapolation.recorded import (
     ClassProgram,
     Item,
@@ -101,9 +101,9 @@ def test_a_loop_whose_first_wait_is_of_another_call_begins_elsewhere() -> None:
 
 def test_loops_can_be_spelled_out() -> None:
     loops = (5, Repeat(2, (7,)), Repeat(3, (6, Repeat(2, (7,)))))
-    made = spelled_out(loops, lambda loop: loop.body == (7,))
+    made = expand(loops, lambda loop: loop.body == (7,))
     assert made == ((5, 7, 7, Repeat(3, (6, 7, 7))), [0, 1, 1, 2, 3, 3])
-    made = spelled_out((5, Repeat(2, (6, Repeat(2, (7,))))), lambda _: True)
+    made = expand((5, Repeat(2, (6, Repeat(2, (7,))))), lambda _: True)
     assert made == ((5, 6, 7, 7, 6, 7, 7), [0, 1, 2, 2, 1, 2, 2])
 
 
@@ -205,7 +205,7 @@ def test_a_root_takes_no_class_apart(tmp_path: Path) -> None:
     line, *grids = known_grids(SIZES, 64)
     cube = next(grid for grid in grids if grid.name == CUBE)
     places = [Place(ranks, [line, cube]) for ranks in SIZES]
-    parts = parted(recordings.classes, places)
+    parts = split_classes(recordings.classes, places)
     assert [len(part.ranks) for part in parts] == list(SIZES)
 
 

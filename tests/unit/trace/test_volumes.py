@@ -246,9 +246,9 @@ def test_three_runs() -> None:
     assert spread.sums == (2110.0, 2320.0, 2210.0)
     assert spread.median_run == 2
     assert spread.deviation == pytest.approx(105.04 / (6640 / 3), rel=1e-4)
-    assert spread.largest_by_least == pytest.approx(2320 / 2110)
-    assert spread.of_one == 0.0  # most computations are equal in all runs
-    assert not spread.is_none
+    assert spread.max_min_ratio == pytest.approx(2320 / 2110)
+    assert spread.computation_deviation == 0.0  # most computations are equal in all runs
+    assert not spread.has_equal_counts
 
 
 def test_a_computation_that_a_run_has_not() -> None:
@@ -259,27 +259,28 @@ def test_a_computation_that_a_run_has_not() -> None:
         [["compute 60", "compute 40", "barrier", "compute 50", "barrier"]],
     )
     assert spread.sums == (150.0, 100.0, 150.0)
-    assert spread.of_one == 0.0
-    assert not spread.is_none
+    assert spread.computation_deviation == 0.0
+    assert not spread.has_equal_counts
 
 
 def test_calls_that_no_trace_can_express() -> None:
     spread = spread_of([["unsupported MPI_Put 3", "compute 5"]], [["compute 5"]])
     assert spread.sums == (5.0, 5.0)
-    assert spread.of_one is None  # one line more
+    assert spread.computation_deviation is None  # one line more
 
 
 @pytest.mark.parametrize("runs", [([[]], [[]]), ([["compute 5"]], [["compute 5"]])])
 def test_runs_that_do_not_differ(runs: tuple[list[list[str]], ...]) -> None:
     spread = spread_of(*runs)
-    assert spread.is_none
-    assert (spread.deviation, spread.largest_by_least, spread.of_one) == (0.0, 1.0, 0.0)
+    assert spread.has_equal_counts
+    assert (spread.deviation, spread.computation_deviation) == (0.0, 0.0)
+    assert spread.max_min_ratio == 1.0
 
 
 def test_different_numbers_of_ranks() -> None:
     spread = spread_of([["compute 5"], ["compute 6"]], [["compute 5"]])
     assert spread.sums == (11.0, 5.0)
-    assert spread.of_one is None
+    assert spread.computation_deviation is None
 
 
 @settings(deadline=None)  # each example opens files
@@ -296,10 +297,10 @@ def test_neither_the_order_of_runs_nor_the_unit_matters(
 ) -> None:
     spread = spread_of(*([computing(*run)] for run in runs))
     other = spread_of(*([computing(*(factor * v for v in run))] for run in reversed(runs)))
-    assert spread.of_one is not None
-    assert other.of_one == pytest.approx(spread.of_one, rel=1e-12)
+    assert spread.computation_deviation is not None
+    assert other.computation_deviation == pytest.approx(spread.computation_deviation, rel=1e-12)
     assert other.deviation == pytest.approx(spread.deviation, rel=1e-6, abs=1e-12)
-    assert other.largest_by_least == pytest.approx(spread.largest_by_least, rel=1e-12)
+    assert other.max_min_ratio == pytest.approx(spread.max_min_ratio, rel=1e-12)
 
 
 def test_a_trace_keeps_its_spread(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from tisim.traces.extrapolation.shapes import ClassCall, Shape
 _Outline = tuple[int, tuple[Shape | int, ...]]
 
 
-def joined(classes: Sequence[ClassProgram]) -> list[ClassProgram]:
+def merge_classes(classes: Sequence[ClassProgram]) -> list[ClassProgram]:
     """Merge the classes of each trace that make the same calls in the same loops.
 
     Their grammars differ because numbers that are equal on some ranks differ on others.
@@ -28,7 +28,7 @@ def joined(classes: Sequence[ClassProgram]) -> list[ClassProgram]:
     alike: dict[_Outline, list[ClassProgram]] = {}
     for made in classes:
         alike.setdefault((made.size, tuple(_outline(made, made.items))), []).append(made)
-    return [_one(group) if len(group) > 1 else group[0] for group in alike.values()]
+    return [_merge_group(group) if len(group) > 1 else group[0] for group in alike.values()]
 
 
 def _outline(made: ClassProgram, items: Sequence[Item]) -> Iterator[Shape | int]:
@@ -42,13 +42,15 @@ def _outline(made: ClassProgram, items: Sequence[Item]) -> Iterator[Shape | int]
             yield made.calls[item].shape
 
 
-def _one(group: Sequence[ClassProgram]) -> ClassProgram:
+def _merge_group(group: Sequence[ClassProgram]) -> ClassProgram:
     ranks = np.concatenate([made.ranks for made in group])
     order = np.argsort(ranks)
     known: dict[tuple[int, ...], int] = {}
-    items = _beside([made.items for made in group], known)
+    items = _merge_items([made.items for made in group], known)
     calls = [
-        _call([made.calls[n] for made, n in zip(group, numbers, strict=True)]).of_ranks(order)
+        _merge_calls([made.calls[n] for made, n in zip(group, numbers, strict=True)]).of_ranks(
+            order
+        )
         for numbers in known
     ]
     volumes = [made.volumes for made in group if made.volumes is not None]
@@ -56,7 +58,7 @@ def _one(group: Sequence[ClassProgram]) -> ClassProgram:
     return ClassProgram(group[0].size, ranks[order], calls, items, together)
 
 
-def _beside(
+def _merge_items(
     programs: Sequence[Sequence[Item]], known: dict[tuple[int, ...], int]
 ) -> tuple[Item, ...]:
     """Merge the items of programs with one outline; `known` numbers their calls."""
@@ -64,14 +66,14 @@ def _beside(
     for items in zip(*programs, strict=True):
         loops = [item for item in items if isinstance(item, Repeat)]
         if loops:
-            made.append(Repeat(loops[0].times, _beside([loop.body for loop in loops], known)))
+            made.append(Repeat(loops[0].times, _merge_items([loop.body for loop in loops], known)))
         else:
             calls = tuple(item for item in items if isinstance(item, int))
             made.append(known.setdefault(calls, len(known)))
     return tuple(made)
 
 
-def _call(calls: Sequence[ClassCall]) -> ClassCall:
+def _merge_calls(calls: Sequence[ClassCall]) -> ClassCall:
     """Merge the same call of several classes."""
     shape = calls[0].shape
     numbers = tuple(
@@ -84,7 +86,8 @@ def _call(calls: Sequence[ClassCall]) -> ClassCall:
         if not shape.is_rank(hole) and (values != values[0]).any()
     )
     starters = tuple(
-        _call(of_classes) for of_classes in zip(*(call.starters for call in calls), strict=True)
+        _merge_calls(of_classes)
+        for of_classes in zip(*(call.starters for call in calls), strict=True)
     )
     return ClassCall(shape, numbers, varying, starters)
 
@@ -117,7 +120,7 @@ def without_accidental_loops(classes: Sequence[ClassProgram]) -> list[ClassProgr
     return _without_uneven_loops([_without_short_loops(made, short) for made in classes])
 
 
-def spelled_out(
+def expand(
     items: Sequence[Item], chosen: _Choice, first: int = 0
 ) -> tuple[tuple[Item, ...], list[int]]:
     """Return the sequence without the loops that `chosen` selects, and the former place of each of
@@ -130,26 +133,26 @@ def spelled_out(
             made.append(item)
             were.append(first)
         elif chosen(item):
-            body, inside = spelled_out(item.body, lambda _: True, first)
+            body, inside = expand(item.body, lambda _: True, first)
             made += body * item.times
             were += inside * item.times
         else:
-            body, inside = spelled_out(item.body, chosen, first)
+            body, inside = expand(item.body, chosen, first)
             made.append(Repeat(item.times, body))
             were += inside
         first += places(item)
     return tuple(made), were
 
 
-def _spelled(made: ClassProgram, chosen: _Choice) -> ClassProgram:
-    items, were = spelled_out(made.items, chosen)
+def _expand_class(made: ClassProgram, chosen: _Choice) -> ClassProgram:
+    items, were = expand(made.items, chosen)
     volumes = None if made.volumes is None else made.volumes[were]
     return replace(made, items=items, volumes=volumes)
 
 
 def _without_short_loops(made: ClassProgram, short: Container[Shape]) -> ClassProgram:
     calls = {number for number, call in enumerate(made.calls) if call.shape in short}
-    return _spelled(made, lambda loop: len(loop.body) == 1 and loop.body[0] in calls)
+    return _expand_class(made, lambda loop: len(loop.body) == 1 and loop.body[0] in calls)
 
 
 def _short_calls(classes: Sequence[ClassProgram]) -> set[Shape]:
@@ -202,11 +205,13 @@ def _without_uneven_loops(classes: Sequence[ClassProgram]) -> list[ClassProgram]
                 uneven.add(root)
     if not uneven:
         return list(classes)
-    return joined([_without(made, of, uneven) for of, made in zip(loops, classes, strict=True)])
+    return merge_classes(
+        [_without(made, of, uneven) for of, made in zip(loops, classes, strict=True)]
+    )
 
 
 def _without(made: ClassProgram, loops: _Loops, roots: Container[_Root | None]) -> ClassProgram:
-    return _spelled(made, lambda loop: loops.root(loop) in roots)
+    return _expand_class(made, lambda loop: loops.root(loop) in roots)
 
 
 class _Loops:
@@ -219,7 +224,7 @@ class _Loops:
         """Return the shapes of the repeated calls; None for long loops."""
         if _count(loop) > _MOST_CALLS:
             return None
-        calls, _ = spelled_out((loop,), lambda _: True)
+        calls, _ = expand((loop,), lambda _: True)
         shapes = [self._shapes[call] for call in calls if isinstance(call, int)]
         for length in range(1, min(len(shapes) // 2, _LONGEST_ROOT) + 1):
             if len(shapes) % length == 0 and shapes[length:] == shapes[:-length]:
@@ -246,21 +251,21 @@ class _Loops:
         made: _Order = (0, 1)
         for item in items:
             if isinstance(item, int):
-                made = _behind(made, (self._shapes[item] + 1, _BASE))
+                made = _concatenate(made, (self._shapes[item] + 1, _BASE))
             else:
-                made = _behind(made, _repeated(self.order(item.body), item.times))
+                made = _concatenate(made, _repeated(self.order(item.body), item.times))
         return made
 
 
-def _behind(one: _Order, other: _Order) -> _Order:
+def _concatenate(one: _Order, other: _Order) -> _Order:
     return (one[0] * other[1] + other[0]) % _PRIME, one[1] * other[1] % _PRIME
 
 
 def _repeated(one: _Order, times: int) -> _Order:
     made: _Order = (0, 1)
     while times:
-        made = _behind(made, one) if times % 2 else made
-        one = _behind(one, one)
+        made = _concatenate(made, one) if times % 2 else made
+        one = _concatenate(one, one)
         times //= 2
     return made
 

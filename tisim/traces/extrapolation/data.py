@@ -99,7 +99,7 @@ class DrawnNumbers:
         return list(self.numbers[members].T if which == 0 else self.numbers[:, members])
 
 
-def spelled_out(
+def expand_vectors(
     shape: Shape,
     numbers: list[Numbers],
     ranks: int,

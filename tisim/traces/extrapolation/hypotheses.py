@@ -19,7 +19,7 @@ from tisim.traces.extrapolation.findings import Findings
 from tisim.traces.extrapolation.grids import Grid, Place, known_grids
 from tisim.traces.extrapolation.model import Model
 from tisim.traces.extrapolation.next_sizes import decisive_size, further_sizes, such_as, too_small
-from tisim.traces.extrapolation.nodes import staged
+from tisim.traces.extrapolation.nodes import identify_stages
 from tisim.traces.extrapolation.recorded import ClassProgram
 from tisim.traces.extrapolation.skeleton import merged
 from tisim.traces.extrapolation.target import TargetNode, write_program
@@ -61,7 +61,7 @@ def explain(
             places = [Place(size, used) for size in sizes]
             model = Model(places, Place(target, used), prefer, scaling, iterations=iterations)
             try:
-                nodes = staged(merged(classes, places))
+                nodes = identify_stages(merged(classes, places))
                 program = model.program(nodes)
                 if model.findings.ambiguous and model.numbers.found_slopes:
                     slopes = frozenset(model.numbers.found_slopes)

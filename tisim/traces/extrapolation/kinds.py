@@ -72,8 +72,8 @@ class Kinds:
     def __init__(self) -> None:
         # Shapes, formulas and kinds equal to earlier ones are the same object.
         self._known: dict[Hashable, object] = {}
-        #: Joins two calls of one shape into one kind.
-        self.joined: Callable[[CallKind, CallKind], CallKind] = cache(self._joined)
+        #: Merges two calls of one shape into one kind.
+        self.merge: Callable[[CallKind, CallKind], CallKind] = cache(self._merge)
         #: Scores two calls of one shape as the same call; 0 if they differ.
         self.similarity: Callable[[CallKind, CallKind], int] = cache(self._similarity)
         self._fewer_forms: Callable[[Peers, Peers], int | None] = cache(_fewer_forms)
@@ -103,10 +103,10 @@ class Kinds:
         """Return whether they have the same shape and share a formula for their ranks."""
         return left.shape is right.shape and self._fewer_forms(left.peers, right.peers) is not None
 
-    def _joined(self, left: CallKind, right: CallKind) -> CallKind:
+    def _merge(self, left: CallKind, right: CallKind) -> CallKind:
         mine, theirs = left.peers.forms, right.peers.forms
         forms = {hole: known & theirs[hole] for hole, known in mine.items()}
-        return self._kind(left.shape, forms, _join(left.plain, right.plain))
+        return self._kind(left.shape, forms, _merge_plain(left.plain, right.plain))
 
     def _similarity(self, left: CallKind, right: CallKind) -> int:
         fewer = self._fewer_forms(left.peers, right.peers)
@@ -126,7 +126,7 @@ class Kinds:
         return cast("T", self._known.setdefault(key, made))
 
 
-def _join(left: Plain, right: Plain) -> Plain:
+def _merge_plain(left: Plain, right: Plain) -> Plain:
     sizes = sorted(left.leaders.keys() | right.leaders.keys())
     # For each trace, the side with the lowest rank.
     first_is = {

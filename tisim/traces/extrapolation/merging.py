@@ -134,13 +134,15 @@ _MOST_PARTS = 128
 _Hole = tuple[int, Shape, int]
 
 
-def parted(classes: Sequence[ClassProgram], places: Sequence[Place]) -> list[ClassProgram]:
+def split_classes(classes: Sequence[ClassProgram], places: Sequence[Place]) -> list[ClassProgram]:
     """Split the classes whose ranks name peers at different distances."""
-    settled = _settled(classes, places)
-    return [part for made in classes for part in _parted(made, places[made.size], settled)]
+    uniform_holes = _uniform_peer_holes(classes, places)
+    return [
+        part for made in classes for part in _split_class(made, places[made.size], uniform_holes)
+    ]
 
 
-def _settled(classes: Sequence[ClassProgram], places: Sequence[Place]) -> set[_Hole]:
+def _uniform_peer_holes(classes: Sequence[ClassProgram], places: Sequence[Place]) -> set[_Hole]:
     """Return the holes in which all ranks of a trace name the same rank, such as a root.
 
     That rank is at a different distance from each of them, which does not characterise them.
@@ -162,7 +164,9 @@ def _settled(classes: Sequence[ClassProgram], places: Sequence[Place]) -> set[_H
     }
 
 
-def _parted(made: ClassProgram, place: Place, settled: Container[_Hole]) -> list[ClassProgram]:
+def _split_class(
+    made: ClassProgram, place: Place, uniform_holes: Container[_Hole]
+) -> list[ClassProgram]:
     """Split a class into parts whose ranks name peers in the same way.
 
     Ranks that name peers at other distances in the grid form separate parts. A formula for the
@@ -172,7 +176,7 @@ def _parted(made: ClassProgram, place: Place, settled: Container[_Hole]) -> list
     seen: set[bytes] = set()
     for call in made.calls:
         for hole, values in enumerate(call.numbers):
-            if not call.shape.is_rank(hole) or (made.size, call.shape, hole) in settled:
+            if not call.shape.is_rank(hole) or (made.size, call.shape, hole) in uniform_holes:
                 continue
             if values.tobytes() in seen:
                 continue

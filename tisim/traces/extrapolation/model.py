@@ -175,7 +175,7 @@ class Model:
                 site = sites[min(stage, len(sites) - 1)]
                 computed = volumes[stage]
                 made[stage].append(TargetCall(site, mask, numbers, computed.value, computed.name))
-        order = reversed(made) if stages.falls else made
+        order = reversed(made) if stages.is_descending else made
         return [call for stage in order for call in stage]
 
     def _stage_volumes(
@@ -187,7 +187,7 @@ class Model:
         """
         made, later = [], []
         for known in stages.counts:
-            in_turn = list(reversed(sites[:known])) if stages.falls else sites[:known]
+            in_turn = list(reversed(sites[:known])) if stages.is_descending else sites[:known]
             made.append(in_turn[:1])
             later.append(in_turn[1:])
         first = f"{name}, the first"
@@ -196,7 +196,7 @@ class Model:
             others = f"{name}, the others"
             volume = self._volume(others, later, FEWEST_SIZES - 1)
             volumes += [_StageVolume(others, volume)] * (count - 1)
-        return volumes[::-1] if stages.falls else volumes
+        return volumes[::-1] if stages.is_descending else volumes
 
     def _numbers(
         self,

@@ -161,7 +161,7 @@ class Stages:
     #: Number of stages in each trace.
     counts: list[int]
     #: True if the last stage comes first.
-    falls: bool
+    is_descending: bool
     #: The formulas that hold in all stages, by call and hole that takes a rank.
     forms: list[dict[int, list[StagedForm]]]
 
@@ -190,17 +190,17 @@ _FORMS = tuple(
 )
 
 
-def staged(nodes: Sequence[Node]) -> list[Node]:
+def identify_stages(nodes: Sequence[Node]) -> list[Node]:
     """Return the program with its stages identified."""
     made: list[Node] = []
     rest = list(nodes)
     while rest:
         node = rest[0]
         if isinstance(node, Loop):
-            before, loop, rest = _turned(node, rest[1:])
+            before, loop, rest = _rotate(node, rest[1:])
             # The calls moved before the loop may complete the stages that precede it.
             if before:
-                made = staged([*made, *before])
+                made = identify_stages([*made, *before])
             made.append(loop)
             continue
         found = _stages_at(rest, 0)
@@ -212,7 +212,7 @@ def staged(nodes: Sequence[Node]) -> list[Node]:
     return made
 
 
-def _turned(loop: Loop, rest: list[Node]) -> tuple[list[Node], Loop, list[Node]]:
+def _rotate(loop: Loop, rest: list[Node]) -> tuple[list[Node], Loop, list[Node]]:
     """Rotate a loop to the start with the most stages; return what precedes it, it, and the rest.
 
     Loops begin as early as they can, which may be inside a stage.
@@ -220,12 +220,12 @@ def _turned(loop: Loop, rest: list[Node]) -> tuple[list[Node], Loop, list[Node]]
     most = 0
     while most < min(len(rest), len(loop.body) - 1) and _same(loop.body[most], rest[most]):
         most += 1
-    turned = []
+    rotations = []
     for count in range(most + 1):
-        body = staged([*loop.body[count:], *loop.body[:count]])
-        turned.append(replace(loop, body=body))
-    best = min(range(most + 1), key=lambda count: _nodes(turned[count].body))
-    return rest[:best], turned[best], rest[best:]
+        body = identify_stages([*loop.body[count:], *loop.body[:count]])
+        rotations.append(replace(loop, body=body))
+    best = min(range(most + 1), key=lambda count: _nodes(rotations[count].body))
+    return rest[:best], rotations[best], rest[best:]
 
 
 def _nodes(nodes: Sequence[Node]) -> int:
@@ -257,11 +257,11 @@ def _stages_at(nodes: Sequence[Node], start: int) -> Stages | None:
         windows = _windows(nodes, start, length)
         if len(windows) < _FEWEST_STAGES:
             continue
-        made = _Made(windows)
+        made = _GroupPresence(windows)
         for count in range(len(windows), _FEWEST_STAGES - 1, -1):
-            for falls in (False, True):
-                counts = made.counts(count, falls)
-                found = counts and _fitted(windows[:count], falls, counts)
+            for is_descending in (False, True):
+                counts = made.counts(count, is_descending)
+                found = counts and _fitted(windows[:count], is_descending, counts)
                 if found and (best is None or count * length > len(best.sites) * len(best.forms)):
                     best = found
             if best is not None:
@@ -282,8 +282,10 @@ def _windows(nodes: Sequence[Node], start: int, length: int) -> list[list[Merged
     return windows
 
 
-def _fitted(windows: Sequence[list[MergedCall]], falls: bool, counts: list[int]) -> Stages | None:
-    sites = list(reversed(windows)) if falls else list(windows)
+def _fitted(
+    windows: Sequence[list[MergedCall]], is_descending: bool, counts: list[int]
+) -> Stages | None:
+    sites = list(reversed(windows)) if is_descending else list(windows)
     forms: list[dict[int, list[StagedForm]]] = []
     depends = False
     for column in zip(*sites, strict=True):
@@ -302,10 +304,10 @@ def _fitted(windows: Sequence[list[MergedCall]], falls: bool, counts: list[int])
             of_call[hole] = fitting
         depends = depends or any(column[0].varying)
         forms.append(of_call)
-    return Stages(sites, counts, falls, forms) if depends else None
+    return Stages(sites, counts, is_descending, forms) if depends else None
 
 
-class _Made:
+class _GroupPresence:
     """Which traces contain which groups of calls, for any number of leading groups."""
 
     def __init__(self, windows: Sequence[list[MergedCall]]) -> None:
@@ -317,9 +319,9 @@ class _Made:
         # Maximum number of groups that may be stages: a trace has the first ones, or the last ones.
         self._most = [_until(mixed, change) for change in (begins, ends)]
 
-    def counts(self, count: int, falls: bool) -> list[int] | None:
+    def counts(self, count: int, is_descending: bool) -> list[int] | None:
         """Return each trace's number of the first `count` groups; None if they are not stages."""
-        if count > self._most[falls]:
+        if count > self._most[is_descending]:
             return None
         counts: list[int] = self._sums[count - 1].tolist()
         return None if len(set(counts)) == 1 else counts

@@ -47,7 +47,7 @@ class _Access:
         at = None if offset is None else int(offset)
         return cls(head, action.decode(), int(size), at, tail)
 
-    def goes_on(self, after: _Access) -> bool:
+    def is_continued_by(self, after: _Access) -> bool:
         """Return whether another access begins where this one ends."""
         end = None if self.offset is None else self.offset + self.size
         return (self.head, self.tail, end) == (after.head, after.tail, after.offset)
@@ -87,7 +87,7 @@ def shown_limits(traces: Sequence[RecordedTrace]) -> ShownLimits:
                     largest[access.action] = access.size
                     rests.pop(access.action, None)
                 is_full = before and before.size == largest[before.action]
-                if before and access and is_full and before.goes_on(access):
+                if before and access and is_full and before.is_continued_by(access):
                     has_rest = access.size < before.size
                     rests[access.action] = rests.get(access.action, False) or has_rest
                 before = access
@@ -111,7 +111,7 @@ def _whole(lines: Iterable[bytes], limits: Mapping[str, int]) -> Iterator[bytes]
             (first if access is None else behind).append(line)
             continue
         after = _Access.read(line)
-        if access is not None and after is not None and is_full and access.goes_on(after):
+        if access is not None and after is not None and is_full and access.is_continued_by(after):
             first, behind = [*first, *behind], []
             access = replace(access, size=access.size + after.size)
             is_full = after.size == limits.get(after.action)

@@ -31,18 +31,18 @@ Change = Callable[[Iterable[bytes]], Iterator[bytes]]
 class Rewriting:
     """Changes of lines, applied in sequence, and their inverses."""
 
-    forth: tuple[Change, ...] = ()
-    back: tuple[Change, ...] = ()
+    forward: tuple[Change, ...] = ()
+    inverse: tuple[Change, ...] = ()
 
     def then(self, other: Rewriting) -> Rewriting:
         """Append changes; they are undone first."""
-        return Rewriting(self.forth + other.forth, other.back + self.back)
+        return Rewriting(self.forward + other.forward, other.inverse + self.inverse)
 
     def write(self, traces: Sequence[RecordedTrace], directory: Path) -> list[Path]:
         """Write rewritten traces."""
         paths = [directory / f"{at}.tit" for at in range(len(traces))]
         for recorded, path in zip(traces, paths, strict=True):
-            _write(recorded.trace, path, self.forth)
+            _write(recorded.trace, path, self.forward)
         return paths
 
     def write_back(self, path: Path, output: str | os.PathLike[str]) -> None:
@@ -51,7 +51,7 @@ class Rewriting:
         assert made is not None
         with tempfile.TemporaryDirectory(prefix="tisim-extrapolate-") as directory:
             packed = Path(directory) / "packed.tit"
-            _write(PackedTrace(path), packed, self.back)
+            _write(PackedTrace(path), packed, self.inverse)
             write_file(output, with_section(packed, SECTION, made.encoded()))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from tisim.traces.extrapolation.grids import Place, peer_forms
 from tisim.traces.extrapolation.kinds import CallKind, Forms, Kinds
-from tisim.traces.extrapolation.merging import Pairs, PairScores, best, parted
+from tisim.traces.extrapolation.merging import Pairs, PairScores, best, split_classes
 from tisim.traces.extrapolation.nodes import CallOf, Loop, LoopOf, MergedCall, Node
 from tisim.traces.extrapolation.recorded import ClassProgram, Item, Repeat
 from tisim.traces.extrapolation.recorded import places as count_places
@@ -28,7 +28,7 @@ def merged(classes: Sequence[ClassProgram], places: Sequence[Place]) -> list[Nod
     """Return the merged program of all classes."""
     merger = _Merger(places)
     program: list[Node] = []
-    parts = parted(classes, places)
+    parts = split_classes(classes, places)
     alone = [
         merger.nodes(made)
         for made in sorted(parts, key=lambda made: (-_calls(made.items), -len(made.ranks)))
@@ -36,7 +36,7 @@ def merged(classes: Sequence[ClassProgram], places: Sequence[Place]) -> list[Nod
     for nodes in alone:
         program = merger.merge(program, nodes)
     for _ in range(_ROUNDS):
-        before, program = program, merger.laid_again(program, alone)
+        before, program = program, merger.realign(program, alone)
         if _is_same(before, program):  # further rounds change nothing
             break
     return program
@@ -104,13 +104,13 @@ class _Merger:
         nodes: list[Node] = []
         at_left = at_right = 0
         for i, j in [*pairs, (len(left), len(right))]:
-            nodes += self._beside(left[at_left:i], right[at_right:j])
+            nodes += self._interleave(left[at_left:i], right[at_right:j])
             if i < len(left):
-                nodes.append(self._joined(left[i], right[j]))
+                nodes.append(self._merge_nodes(left[i], right[j]))
             at_left, at_right = i + 1, j + 1
         return nodes
 
-    def _beside(self, left: Sequence[Node], right: Sequence[Node]) -> list[Node]:
+    def _interleave(self, left: Sequence[Node], right: Sequence[Node]) -> list[Node]:
         """Interleave sequences of different calls; those differing only in numbers are adjacent.
 
         A third class may make some of each.
@@ -127,7 +127,7 @@ class _Merger:
             at_left, at_right = i + 1, j + 1
         return nodes
 
-    def laid_again(self, whole: Sequence[Node], parts: Sequence[Sequence[Node]]) -> list[Node]:
+    def realign(self, whole: Sequence[Node], parts: Sequence[Sequence[Node]]) -> list[Node]:
         """Return the program after each class has chosen among all calls.
 
         A class merged early could not choose calls that later classes added.
@@ -144,17 +144,17 @@ class _Merger:
                 continue
             loops = [loop for loop in same if isinstance(loop, Loop)]
             if isinstance(node, Loop):
-                body = self.laid_again(node.body, [loop.body for loop in loops])
+                body = self.realign(node.body, [loop.body for loop in loops])
                 made.append(Loop(_loops_of(loops), self._sizes, body))
             else:
-                made.append(reduce(self._joined, same))
+                made.append(reduce(self._merge_nodes, same))
         return made
 
-    def _joined(self, left: Node, right: Node) -> Node:
+    def _merge_nodes(self, left: Node, right: Node) -> Node:
         if isinstance(left, Loop) and isinstance(right, Loop):
             return Loop(_loops_of((left, right)), self._sizes, self.merge(left.body, right.body))
         assert isinstance(left, MergedCall) and isinstance(right, MergedCall)
-        kind = self._kinds.joined(left.kind, right.kind)
+        kind = self._kinds.merge(left.kind, right.kind)
         return MergedCall(kind, left.calls + right.calls, self._sizes)
 
     def _all_alike(self, left: Sequence[Node], right: Sequence[Node]) -> Pairs:

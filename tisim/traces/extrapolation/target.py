@@ -12,7 +12,7 @@ import numpy as np
 from tisim import _core
 from tisim.errors import InputError
 from tisim.support.files import replacing
-from tisim.traces.extrapolation.data import Approximation, spelled_out
+from tisim.traces.extrapolation.data import Approximation, expand_vectors
 from tisim.traces.extrapolation.nodes import Loop, Mask, MergedCall, described
 from tisim.traces.extrapolation.shapes import Numbers
 from tisim.traces.extrapolation.volumes import COMPUTE, code_of
@@ -159,7 +159,7 @@ class _Class:
             if self.approximation is not None and node.site.shape.vectors:
                 mean = int(node.numbers[node.site.shape.vectors[0]][0])
                 drawn = self.approximation.drawn(id(node), node.site.shape, mean, ranks)
-            self._call(rule, *spelled_out(node.site.shape, numbers, ranks, self.members, drawn))
+            self._call(rule, *expand_vectors(node.site.shape, numbers, ranks, self.members, drawn))
 
     def add_comment(self, line: str) -> None:
         """Add a line that is not a call."""

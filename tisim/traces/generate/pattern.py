@@ -131,10 +131,10 @@ class Pattern(ABC):
 
     def pieces(self, rank: int, progress: Callable[[float], None] | None = None) -> Iterator[str]:
         """Yield the lines of a rank, many at once."""
-        from tisim.traces.writer import spelled_out
+        from tisim.traces.writer import expand_pieces
 
         if not self.noise:
-            yield from spelled_out(self.repeated_pieces(rank))
+            yield from expand_pieces(self.repeated_pieces(rank))
             return
         body = self._body(rank)
         random = self.random(1, rank)

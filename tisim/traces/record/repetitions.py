@@ -60,7 +60,7 @@ def record_repeatedly(
         if not runs[-1].status:
             found = spreads([Trace.open(run.output) for run in runs])
             number = found[0].median_run
-        if found and not found[0].is_none:
+        if found and not found[0].has_equal_counts:
             keep_spread(runs[number].output, found[0])
         runs[number].output.replace(output)
     return Repeated(replace(runs[number], output=output), number + 1, len(runs), found)

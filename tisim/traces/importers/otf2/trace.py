@@ -126,7 +126,7 @@ class Otf2Trace(FormatTrace):
         return _call_sequence(rank, self._collected(rank), self)
 
     def lines(self, rank: int) -> Iterator[str]:
-        return self.program(rank).spelled_out(rank)
+        return self.program(rank).expand(rank)
 
     def _collected(self, rank: int) -> _core.Otf2Calls:
         """Read the events of a rank. Raises InputError if they cannot be read."""

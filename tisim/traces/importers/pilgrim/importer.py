@@ -157,7 +157,7 @@ class PilgrimTrace(FormatTrace):
         self._sequence: tuple[int, NDArray[np.int32]] | None = None
 
     def lines(self, rank: int) -> Iterator[str]:
-        yield from self.program(rank).spelled_out(rank)
+        yield from self.program(rank).expand(rank)
 
     def program(self, rank: int) -> Program:
         import numpy as np  # slow to load

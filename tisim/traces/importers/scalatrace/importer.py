@@ -143,7 +143,7 @@ class ScalaTrace(FormatTrace):
         return RankProgram(rank, ScalaTraceRank(rank, self, *own)).made(self.notes)
 
     def lines(self, rank: int) -> Iterator[str]:
-        yield from self.program(rank).spelled_out(rank, drawn=bool(self.histograms))
+        yield from self.program(rank).expand(rank, drawn=bool(self.histograms))
 
 
 def volume_bins(bins: Sequence[Bin], factor: float) -> VolumeHistogram:
