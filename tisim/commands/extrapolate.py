@@ -151,7 +151,7 @@ def extrapolate_command(
         raise click.UsageError("give --to, or --parallelism for a recording of a GPU")
     from tisim.platform import Platform
     from tisim.traces.extrapolation import extrapolate
-    from tisim.traces.extrapolation.next_sizes import undecided_grids
+    from tisim.traces.extrapolation.next_sizes import ambiguous_grids
     from tisim.traces.extrapolation.recordings import Recordings
     from tisim.traces.trace import Trace
 
@@ -170,7 +170,7 @@ def extrapolate_command(
             "--report and --plot show recorded runs next to predicted ones and cannot be combined "
             "with --iterations"
         )
-    with _reported_if_slow(undecided_grids([Trace.open(trace).ranks for trace in traces], ranks)):
+    with _reported_if_slow(ambiguous_grids([Trace.open(trace).ranks for trace in traces], ranks)):
         made = extrapolate(
             traces,
             ranks,
@@ -201,7 +201,7 @@ def _print_functions(made: Extrapolation) -> None:
     for parameter in made.parameters:
         click.echo(
             f"{parameter.site}: {parameter.what}: {parameter.text} "
-            f"(confirmed by {parameter.confirmed})"
+            f"(confirmed by {parameter.confirming_sizes})"
         )
     for volume in made.volumes:
         click.echo(
@@ -211,7 +211,7 @@ def _print_functions(made: Extrapolation) -> None:
 
 
 def _print_summary(made: Extrapolation, output: str, *, given_access: bool) -> None:
-    least = min((p.confirmed for p in made.parameters), default=0)
+    least = min((p.confirming_sizes for p in made.parameters), default=0)
     size = Path(output).stat().st_size
     classes = f"{format_count(made.classes, 'class', 'es')} of ranks"
     click.echo(

@@ -15,7 +15,7 @@ SECTION = "extrapolation"
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class LeaveOneOutFit:
     """A volume refitted without one of the sizes."""
 
     #: The omitted number of ranks.
@@ -37,13 +37,15 @@ class ExtrapolatedVolume:
     #: Its value at the target, as in the trace.
     volume: int
     #: The fits that omit one of the sizes at which the call was recorded.
-    left_out: tuple[LeftOut, ...]
+    leave_one_out: tuple[LeaveOneOutFit, ...]
 
     @property
     def interval(self) -> tuple[float, float]:
         """Smallest and largest volume over the leave-one-out fits, each plus or minus its error."""
         ends = [
-            out.volume * (1.0 + sign * abs(out.error)) for out in self.left_out for sign in (-1, 1)
+            out.volume * (1.0 + sign * abs(out.error))
+            for out in self.leave_one_out
+            for sign in (-1, 1)
         ]
         return max(min(ends), 0.0), max(ends)
 
@@ -72,7 +74,7 @@ class Extrapolated:
         chosen, deviate = int(random.integers(len(self.sizes))), float(random.standard_normal())
         factors: dict[float, float] = {}
         for fitted in self.volumes:
-            known = fitted.left_out[chosen % len(fitted.left_out)]
+            known = fitted.leave_one_out[chosen % len(fitted.leave_one_out)]
             drawn = max(known.volume * (1.0 + deviate * known.error), 0.0)
             factors.setdefault(float(fitted.volume), drawn / fitted.volume)
         return factors
@@ -95,7 +97,7 @@ class Extrapolated:
                     "site": fitted.site,
                     "family": fitted.family,
                     "volume": fitted.volume,
-                    "left_out": [[out.size, out.volume, out.error] for out in fitted.left_out],
+                    "left_out": [[out.size, out.volume, out.error] for out in fitted.leave_one_out],
                 }
                 for fitted in self.volumes
             ],
@@ -112,13 +114,17 @@ class Extrapolated:
                     str(fitted["site"]),
                     str(fitted["family"]),
                     int(fitted["volume"]),
-                    tuple(LeftOut(int(s), float(v), float(e)) for s, v, e in fitted["left_out"]),
+                    tuple(
+                        LeaveOneOutFit(int(s), float(v), float(e)) for s, v, e in fitted["left_out"]
+                    ),
                 )
                 for fitted in found["volumes"]
             )
             sizes = tuple(int(size) for size in found["sizes"])
             approximate = {str(key): str(how) for key, how in found["approximate"].items()}
-            if not sizes or not all(fitted.left_out and fitted.volume > 0 for fitted in volumes):
+            if not sizes or not all(
+                fitted.leave_one_out and fitted.volume > 0 for fitted in volumes
+            ):
                 raise ValueError("a volume has no size")
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InputError(

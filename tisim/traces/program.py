@@ -58,7 +58,7 @@ class CallSequence:
     call_paths: Sequence[str] = ()
     #: For each of `lines` its index in `call_paths`, negative if unknown; empty if there are no
     #: call paths.
-    path_of: Sequence[int] = ()
+    path_indices: Sequence[int] = ()
 
     def expand(self, rank: int) -> Iterator[str]:
         """Yield all lines, each with its newline."""
@@ -106,7 +106,7 @@ def length_of(rules: Sequence[Rule]) -> int:
     return lengths[0]
 
 
-def used_first(rules: Sequence[Rule]) -> list[int]:
+def bottom_up_order(rules: Sequence[Rule]) -> list[int]:
     """Return the rules of a grammar, each after those that it uses."""
     order: list[int] = []
     known = {0}

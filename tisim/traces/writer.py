@@ -107,7 +107,7 @@ class _PackedFile:
         import numpy as np  # slow to load
 
         offsets, places = _flattened(program.places)
-        path_of = np.array(program.path_of, np.int32)
+        path_indices = np.array(program.path_indices, np.int32)
         self._writer.add_calls(
             name,
             lines,
@@ -116,7 +116,7 @@ class _PackedFile:
             program.calls,
             program.volumes,
             list(program.call_paths),
-            path_of,
+            path_indices,
         )
 
 

@@ -144,11 +144,13 @@ def noisy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_intervals_hold_each_size_left_out() -> None:
     fit = fit_volumes([(4, 90.0), (8, 110.0), (16, 100.0)], 64, "auto")
     assert fit.family == "constant"
-    assert [round(term.volume) for term in fit.left_out(64)] == [105, 95, 100]
-    assert [term.error for term in fit.left_out(64)] == pytest.approx([-15 / 105, 15 / 95, 0.0])
+    assert [round(term.volume) for term in fit.leave_one_out(64)] == [105, 95, 100]
+    assert [term.error for term in fit.leave_one_out(64)] == pytest.approx(
+        [-15 / 105, 15 / 95, 0.0]
+    )
     exact = fit_volumes([(4, 100.0), (8, 50.0), (16, 25.0)], 64, "auto")
-    assert {round(term.volume, 9) for term in exact.left_out(64)} == {6.25}
-    assert max(abs(term.error) for term in exact.left_out(64)) < 1e-12
+    assert {round(term.volume, 9) for term in exact.leave_one_out(64)} == {6.25}
+    assert max(abs(term.error) for term in exact.leave_one_out(64)) < 1e-12
 
 
 def test_the_file_keeps_volumes_with_intervals(noisy: Path) -> None:

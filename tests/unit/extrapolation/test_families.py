@@ -34,10 +34,10 @@ SIZES = (4, 9, 16, 36)
     ],
 )
 def test_products_of_sides(values: list[int], target: int | None, expected: int | None) -> None:
-    usable = [fit for fit in fits(SIZES, values, target or 64, []) if fit.confirmed]
+    usable = [fit for fit in fits(SIZES, values, target or 64, []) if fit.confirming_sizes]
     assert {fit.value for fit in usable} == ({expected} if target else set())
     for fit in usable:
-        assert [fit.at(ranks) for ranks in SIZES] == [Fraction(value) for value in values]
+        assert [fit.evaluate(ranks) for ranks in SIZES] == [Fraction(value) for value in values]
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,9 @@ def test_products_of_sides(values: list[int], target: int | None, expected: int 
 def test_values_that_many_functions_have_confirm_none(
     values: list[int], confirmed: int | None
 ) -> None:
-    found = {fit.confirmed for fit in fits((4, 8, 16), values, 64, []) if "floor(n" in fit.family}
+    found = {
+        fit.confirming_sizes for fit in fits((4, 8, 16), values, 64, []) if "floor(n" in fit.family
+    }
     assert found == (set() if confirmed is None else {confirmed})
 
 

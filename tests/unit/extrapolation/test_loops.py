@@ -181,7 +181,7 @@ def test_messages_whose_size_follows_from_the_cell_and_the_stage_are_exact(tmp_p
     for side in (8, 9):
         grid = ["an even grid of 2 dimensions, the longest first"]
         made = extrapolate(traces, side * side, tmp_path / "made.tit", prefer=grid)
-        assert min(parameter.confirmed for parameter in made.parameters) >= 1
+        assert min(parameter.confirming_sizes for parameter in made.parameters) >= 1
         found = PackedTrace(tmp_path / "made.tit")
         for rank in range(side * side):
             lines = [line.decode().partition(" ")[2] for line in found.lines(rank)]

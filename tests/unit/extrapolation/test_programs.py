@@ -14,7 +14,11 @@ from tisim.errors import InputError
 from tisim.traces import Trace
 from tisim.traces.extrapolation import extrapolate
 from tisim.traces.extrapolation.checking import check
-from tisim.traces.extrapolation.next_sizes import decisive_size, further_sizes, undecided_grids
+from tisim.traces.extrapolation.next_sizes import (
+    ambiguous_grids,
+    candidate_sizes,
+    distinguishing_size,
+)
 from tisim.traces.generate import PATTERNS
 from tisim.traces.generate.patterns import ACCESSES
 from tisim.traces.packed_program import PackedTrace
@@ -55,7 +59,7 @@ def test_patterns_are_exact(
     traces = [generated(tmp_path, name, ranks, **parameters) for ranks in sizes]
     made = extrapolate(traces, target, tmp_path / "made.tit")
     assert made.ranks == target
-    assert min(parameter.confirmed for parameter in made.parameters) >= 1
+    assert min(parameter.confirming_sizes for parameter in made.parameters) >= 1
     assert_equal_lines(tmp_path / "made.tit", generated(tmp_path, name, target, **parameters))
 
 
@@ -273,20 +277,20 @@ def test_a_check_says_the_first_call_that_differs(tmp_path: Path) -> None:
 def test_further_sizes_are_like_the_recorded_ones(
     sizes: tuple[int, ...], target: int, found: list[int]
 ) -> None:
-    assert list(further_sizes(sizes, target)) == found
+    assert list(candidate_sizes(sizes, target)) == found
 
 
 def test_a_size_that_tells_functions_apart() -> None:
     both = [lambda p: p, lambda p: p if p <= 16 else 16]
-    assert decisive_size((4, 8, 16), 128, both) == 32
-    assert decisive_size((4, 8, 16), 128, [lambda p: p, lambda p: p]) is None
+    assert distinguishing_size((4, 8, 16), 128, both) == 32
+    assert distinguishing_size((4, 8, 16), 128, [lambda p: p, lambda p: p]) is None
 
 
 def test_grids_that_squares_do_not_tell_apart() -> None:
-    (sentence,) = undecided_grids((9, 16, 25), 72)
+    (sentence,) = ambiguous_grids((9, 16, 25), 72)
     assert "the longest first from an even grid of 2 dimensions, the longest last" in sentence
-    assert undecided_grids((9, 16, 25), 64) == []
-    assert "no rank of 4 and 8 has" in undecided_grids((4, 8, 16), 64)[0]
+    assert ambiguous_grids((9, 16, 25), 64) == []
+    assert "no rank of 4 and 8 has" in ambiguous_grids((4, 8, 16), 64)[0]
 
 
 def test_the_sizes_that_a_refusal_names_are_enough(

@@ -32,9 +32,9 @@ class Fit:
     #: Its value at the target; None if not whole.
     value: int | None
     #: Number of sizes that confirm it beyond those that determine it.
-    confirmed: int
+    confirming_sizes: int
     #: Its value at any number of ranks; None where not exact.
-    at: Term
+    evaluate: Term
     #: The name of t, and a, for a function a t or a t + c.
     slope: Slope | None = None
 
@@ -119,7 +119,7 @@ def extrapolation(name: str) -> Callable[[FamilyTerm], FamilyTerm]:
     return add
 
 
-def nearest(
+def nearest_fits(
     sizes: Sequence[int], values: Sequence[int | Fraction], target: int, grids: Sequence[Grid]
 ) -> list[str]:
     """Return the functions a t and a t + c with the smallest errors, and these errors."""
@@ -138,7 +138,9 @@ def nearest(
     return [f"{name} (off by {off:.2g} of it)" for off, name in sorted(found)[:_SHOWN]]
 
 
-def _grid_terms(grids: Sequence[Grid], ranks: int, dealt: Collection[int] = ()) -> dict[str, Term]:
+def _grid_terms(
+    grids: Sequence[Grid], ranks: int, distributed_points: Collection[int] = ()
+) -> dict[str, Term]:
     def side(grid: Grid, axis: int, of_side: Callable[[int], Fraction]) -> Term:
         def term(ranks: int) -> Fraction | None:
             sides = grid.sides(ranks)
@@ -153,7 +155,7 @@ def _grid_terms(grids: Sequence[Grid], ranks: int, dealt: Collection[int] = ()) 
             name = f"{_SIDE} {axis + 1}"
             made[f"{name} of {grid.name}"] = side(grid, axis, Fraction)
             made[f"1 / {name} of {grid.name}"] = side(grid, axis, partial(Fraction, 1))
-            for points in dealt:
+            for points in distributed_points:
                 for rounded, round_to in _ROUNDED.items():
                     of_side = partial(_share, round_to, points)
                     made[f"{rounded}({points} / {name}) of {grid.name}"] = side(grid, axis, of_side)
@@ -165,10 +167,10 @@ def fits(
     values: Sequence[int | Fraction],
     target: int,
     grids: Sequence[Grid],
-    dealt: Collection[int] = (),
+    distributed_points: Collection[int] = (),
 ) -> list[Fit]:
     """Return all functions that give these values for these numbers of ranks, with one size to
-    spare. Functions of the sides of `grids` are tried, and of the points `dealt` over them (see
+    spare. Functions of the sides of `grids` are tried, and of the `distributed_points` (see
     `tisim.traces.extrapolation.features`).
     """
     wanted = [Fraction(value) for value in values]
@@ -177,18 +179,18 @@ def fits(
         value = _whole(wanted[0])
         return [Fit("constant", str(wanted[0]), value, count - 1, lambda _: wanted[0])]
     found: list[Fit] = []
-    for name, term in {**TERMS, **_grid_terms(grids, target, dealt)}.items():
+    for name, term in {**TERMS, **_grid_terms(grids, target, distributed_points)}.items():
         points = [term(ranks) for ranks in sizes]
         known = [point for point in points if point is not None]
         if len(known) == len(points):
             found += _linear(name, term, known, wanted, target, len(set(sizes)))
     found += _rounded(sizes, wanted, target)
-    if not any(fit.confirmed for fit in found):
-        found += _products(sizes, wanted, target, _grid_terms(grids, target, dealt))
+    if not any(fit.confirming_sizes for fit in found):
+        found += _products(sizes, wanted, target, _grid_terms(grids, target, distributed_points))
     return found
 
 
-def is_of_side(fit: Fit, grids: Collection[str]) -> bool:
+def depends_on_side(fit: Fit, grids: Collection[str]) -> bool:
     """Return whether it is a function of a side of one of these process grids."""
     return fit.slope is not None and any(
         _SIDE in fit.slope[0] and fit.slope[0].endswith(f" of {grid}") for grid in grids
@@ -244,10 +246,10 @@ def _products(
         # wanted / t = a u + a c is a line in u.
         over = [w / p for p, w in zip(first, wanted, strict=True)]
         for fit in _linear(other, u, second, over, target, count):
-            at = _times(t, fit.at)
+            at = _times(t, fit.evaluate)
             family = f"{name} ({fit.family})"
             text = f"{name} ({fit.text})"
-            found.append(Fit(family, text, _whole(at(target)), fit.confirmed, at))
+            found.append(Fit(family, text, _whole(at(target)), fit.confirming_sizes, at))
     for name, t in sides.items():
         points = [point for ranks in sizes if (point := t(ranks))]
         squares = [_root(w / wanted[0]) for w in wanted] if wanted[0] else []
@@ -255,9 +257,11 @@ def _products(
         if len(points) < len(sizes) or len(roots) < len(sizes):
             continue
         for fit in _linear(name, t, points, roots, target, count):
-            at = _times(lambda _: wanted[0], _times(fit.at, fit.at))
+            at = _times(lambda _: wanted[0], _times(fit.evaluate, fit.evaluate))
             text = f"{wanted[0]} ({fit.text})^2"
-            found.append(Fit(f"({fit.family})^2", text, _whole(at(target)), fit.confirmed, at))
+            found.append(
+                Fit(f"({fit.family})^2", text, _whole(at(target)), fit.confirming_sizes, at)
+            )
     return found
 
 
@@ -297,8 +301,8 @@ def _rounded(sizes: Sequence[int], wanted: list[Fraction], target: int) -> list[
             text = f"{name}({n}/P)"
             # Many n give the smallest value on all larger numbers of ranks: it confirms none.
             smallest = 0 if name == "floor" else 1
-            confirmed = len({p for p, w in pairs if w > smallest}) - 1
-            found.append(Fit(f"{name}(n/P)", text, _whole(at(target)), confirmed, at))
+            confirming_sizes = len({p for p, w in pairs if w > smallest}) - 1
+            found.append(Fit(f"{name}(n/P)", text, _whole(at(target)), confirming_sizes, at))
     return found
 
 

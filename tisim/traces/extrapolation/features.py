@@ -162,7 +162,7 @@ class _Fall:
     ratio: int  # smaller number / decrease: the smaller share, up to a constant
 
 
-def dealt_counts(nodes: Sequence[Node], places: Sequence[Place]) -> tuple[int, ...]:
+def find_distributed_points(nodes: Sequence[Node], places: Sequence[Place]) -> tuple[int, ...]:
     """Infer from the numbers of its calls how many points the program distributes over its axes."""
     axes = len(places[-1].coordinates(len(places[-1].grids) - 1))
     found: dict[int, None] = {}

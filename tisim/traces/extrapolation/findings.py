@@ -24,7 +24,7 @@ class Parameter:
     #: The function found.
     text: str
     #: Number of sizes that confirm it beyond those that determine it.
-    confirmed: int
+    confirming_sizes: int
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ class Findings:
     #: Names in `prefer` that match something.
     known: set[str] = field(default_factory=set)
 
-    def note(self, site: str, what: str, text: str, confirmed: int) -> None:
+    def note(self, site: str, what: str, text: str, confirming_sizes: int) -> None:
         """Add a parameter."""
-        self.parameters.append(Parameter(site, what, text, confirmed))
+        self.parameters.append(Parameter(site, what, text, confirming_sizes))
 
     def prefers(self, *names: str) -> bool:
         """Return whether one of these names is preferred over others that fit equally."""
@@ -63,7 +63,7 @@ class Findings:
         self.known |= asked
         return bool(asked)
 
-    def only(
+    def choose(
         self, site: str, what: str, found: list[tuple[str, str, T]], example: str = ""
     ) -> tuple[str, T]:
         """Return the only one of (family, text, value), or the preferred one if there are several.

@@ -161,18 +161,18 @@ class Evidence:
         """Yield guards that hold for the ranks seen and no others of the domain: those with no
         condition, with one, with two and so on; one of each set that agrees at the target.
         """
-        among, wanted = _bits(domain), _bits(seen)
-        if among == wanted:
+        domain_bits, wanted = _bits(domain), _bits(seen)
+        if domain_bits == wanted:
             yield [Guard(())]
         # Each condition of a conjunction holds wherever the conjunction does.
         able: dict[tuple[int, bytes], Condition] = {}
         for held, condition in self._all:
-            if held & wanted == wanted and held & among != among:
-                able.setdefault((held & among, self._on_targets(condition)), condition)
+            if held & wanted == wanted and held & domain_bits != domain_bits:
+                able.setdefault((held & domain_bits, self._on_targets(condition)), condition)
         yield [Guard((condition,)) for (held, _), condition in able.items() if held == wanted]
         rest = [(held, condition) for (held, _), condition in able.items() if held != wanted]
         for count in range(2, _MOST_CONDITIONS + 1):
-            found = _conjunctions([held for held, _ in rest], among, wanted, count)
+            found = _conjunctions([held for held, _ in rest], domain_bits, wanted, count)
             yield [Guard(tuple(rest[number][1] for number in chosen)) for chosen in found]
 
     def _on_targets(self, condition: Condition) -> bytes:
@@ -186,7 +186,7 @@ def _bits(masks: Sequence[Mask]) -> int:
     return int.from_bytes(np.packbits(np.concatenate(masks)).tobytes(), "big")
 
 
-def _conjunctions(held: Sequence[int], among: int, wanted: int, count: int) -> list[list[int]]:
+def _conjunctions(held: Sequence[int], domain: int, wanted: int, count: int) -> list[list[int]]:
     """Return the sets of `count` conditions that together hold for exactly the wanted ranks.
 
     No smaller set does, so each condition excludes ranks that none of the others excludes. `held`
@@ -210,7 +210,7 @@ def _conjunctions(held: Sequence[int], among: int, wanted: int, count: int) -> l
             if rest:
                 exclude(rest, able, (*chosen, number))
 
-    others = among & ~wanted
+    others = domain & ~wanted
     if reduce(and_, held, others) == 0:
         exclude(others, range(len(held)), ())
     return [list(chosen) for chosen in sorted(found)]

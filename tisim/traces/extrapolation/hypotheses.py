@@ -18,7 +18,12 @@ from tisim.errors import InputError
 from tisim.traces.extrapolation.findings import Findings
 from tisim.traces.extrapolation.grids import Grid, Place, known_grids
 from tisim.traces.extrapolation.model import Model
-from tisim.traces.extrapolation.next_sizes import decisive_size, further_sizes, such_as, too_small
+from tisim.traces.extrapolation.next_sizes import (
+    candidate_sizes,
+    distinguishing_size,
+    example_text,
+    too_small,
+)
 from tisim.traces.extrapolation.nodes import identify_stages
 from tisim.traces.extrapolation.recorded import ClassProgram
 from tisim.traces.extrapolation.skeleton import merged
@@ -83,7 +88,7 @@ def explain(
     if small := too_small(sizes, target, max(dimensions, 2)):
         raise type(refused)(f"{refused.message}; {small}")
     if len(sizes) == FEWEST_SIZES:
-        wanted = " and ".join(f"{size:,}" for size in islice(further_sizes(sizes, target), 2))
+        wanted = " and ".join(f"{size:,}" for size in islice(candidate_sizes(sizes, target), 2))
         if wanted:
             raise type(refused)(
                 f"{refused.message}; of {FEWEST_SIZES} sizes, two determine a function and one "
@@ -113,10 +118,12 @@ def _agreed(found: Sequence[Explanation], sizes: Sequence[int], target: int) -> 
                 write_program(explanation.program, target, file)
             for other, file in zip(found[1:], files[1:], strict=True):
                 if not filecmp.cmp(files[0], file, shallow=False):
-                    example = decisive_size(sizes, target, [first.grid.sides, other.grid.sides])
+                    example = distinguishing_size(
+                        sizes, target, [first.grid.sides, other.grid.sides]
+                    )
                     raise InputError(
                         f"the process grid could be {first.grid.name} or {other.grid.name}, which "
                         f"differ at {target} ranks; record another size that distinguishes "
-                        f"them{such_as(example)}, or choose one with --prefer"
+                        f"them{example_text(example)}, or choose one with --prefer"
                     )
     return first

@@ -10,7 +10,7 @@ import numpy as np
 
 from tisim.errors import InputError
 from tisim.traces.extrapolation.families import Slope
-from tisim.traces.extrapolation.features import dealt_counts
+from tisim.traces.extrapolation.features import find_distributed_points
 from tisim.traces.extrapolation.findings import Findings, FittedVolume
 from tisim.traces.extrapolation.grids import PeerForm, Place
 from tisim.traces.extrapolation.guards import Evidence, Scene
@@ -23,7 +23,7 @@ from tisim.traces.extrapolation.nodes import (
     Stages,
     described,
 )
-from tisim.traces.extrapolation.numbers import NumberFitter, Seen, few
+from tisim.traces.extrapolation.numbers import NumberFitter, Observation, few
 from tisim.traces.extrapolation.shapes import Numbers
 from tisim.traces.extrapolation.target import TargetCall, TargetLoop, TargetNode
 from tisim.traces.extrapolation.volumes import FEWEST_SIZES, fit_volumes
@@ -66,20 +66,20 @@ class Model:
 
     def program(self, nodes: Sequence[Node]) -> list[TargetNode]:
         """Return the whole program at the target."""
-        self.numbers.dealt = dealt_counts(nodes, self.places)
+        self.numbers.distributed_points = find_distributed_points(nodes, self.places)
         everyone = [np.ones(place.ranks, dtype=np.bool_) for place in self.places]
         return self._program(nodes, everyone, np.ones(self.target.ranks, dtype=np.bool_), "")
 
     def _program(
-        self, nodes: Sequence[Node], domain: list[Mask], among: Mask, path: str
+        self, nodes: Sequence[Node], domain: list[Mask], target_domain: Mask, path: str
     ) -> list[TargetNode]:
         made: list[TargetNode] = []
         for number, node in enumerate(nodes, 1):
             at = f"{path}{number}"
             if isinstance(node, Stages):
-                made += self._stages(node, domain, among, at)
+                made += self._stages(node, domain, target_domain, at)
                 continue
-            present = self._present(node, domain, among, at)
+            present = self._present(node, domain, target_domain, at)
             if isinstance(node, Loop):
                 times = self._times(node, at)
                 body = self._program(node.body, node.present, present, f"{at}.")
@@ -97,7 +97,9 @@ class Model:
                 made.append(TargetCall(node, present, numbers, volume, name))
         return made
 
-    def _present(self, node: MergedCall | Loop, domain: list[Mask], among: Mask, at: str) -> Mask:
+    def _present(
+        self, node: MergedCall | Loop, domain: list[Mask], target_domain: Mask, at: str
+    ) -> Mask:
         site = described(node, at)
         sizes = [size for size, mask in zip(self._sizes, node.present, strict=True) if mask.any()]
         if len(sizes) < _FEWEST_WITH_CALL:
@@ -106,7 +108,7 @@ class Model:
                 "it, all of one program"
             )
         mask = self._guarded(
-            site, self._evidence, [Scene(self.target)], domain, node.present, among
+            site, self._evidence, [Scene(self.target)], domain, node.present, target_domain
         )
         if mask is not None:
             if not mask.any():
@@ -128,7 +130,7 @@ class Model:
         targets: Sequence[Scene],
         domain: Sequence[Mask],
         seen: Sequence[Mask],
-        among: Mask,
+        target_domain: Mask,
     ) -> Mask | None:
         """Return the ranks that reach a part in each scene; None if no guard explains them."""
         for level in evidence.guards(domain, seen):
@@ -136,18 +138,20 @@ class Model:
                 continue
             found: dict[bytes, tuple[str, Mask]] = {}
             for guard in level:
-                mask = np.concatenate([guard.holds(scene) & among for scene in targets])
+                mask = np.concatenate([guard.holds(scene) & target_domain for scene in targets])
                 found.setdefault(np.packbits(mask).tobytes(), (guard.text, mask))
-            text, mask = self.findings.only(
+            text, mask = self.findings.choose(
                 site, "the ranks that make it", [(t, t, m) for t, m in found.values()]
             )
             self.findings.note(site, "ranks", text, sum(bool(m.any()) for m in seen) - 1)
             return mask
         return None
 
-    def _stages(self, stages: Stages, domain: list[Mask], among: Mask, at: str) -> list[TargetNode]:
+    def _stages(
+        self, stages: Stages, domain: list[Mask], target_domain: Mask, at: str
+    ) -> list[TargetNode]:
         """Return the stages at the target, call by call."""
-        count = self.numbers.by_size(f"stages {at}", "their number", self._sizes, stages.counts)
+        count = self.numbers.fit_by_size(f"stages {at}", "their number", self._sizes, stages.counts)
         if not count:
             return []
         scenes = [
@@ -160,8 +164,8 @@ class Model:
             sites = [window[number] for window in stages.sites]
             name = f"{described(sites[0], f'{at}.{number + 1}')} in stages"
             seen = [sites[stage].present[size] for size, stage in scenes]
-            among_stages = [domain[size] for size, _ in scenes]
-            masks = self._guarded(name, evidence, targets, among_stages, seen, among)
+            stage_domain = [domain[size] for size, _ in scenes]
+            masks = self._guarded(name, evidence, targets, stage_domain, seen, target_domain)
             if masks is None:
                 raise InputError(
                     f"{name}: no rule explains which ranks make this call in which stage"
@@ -216,13 +220,15 @@ class Model:
             if hole in forms:
                 by_hole.append(
                     [
-                        self._peers(name, sites[0], hole, mask, [f.at(stage) for f in forms[hole]])
+                        self._peers(
+                            name, sites[0], hole, mask, [f.peer_form(stage) for f in forms[hole]]
+                        )
                         for stage, mask in enumerate(present)
                     ]
                 )
                 continue
             seen = [
-                Seen(
+                Observation(
                     place,
                     [Scene(place, stage) for stage in known],
                     np.concatenate([site.present[size] for site in sites[: len(known)]]),
@@ -231,7 +237,7 @@ class Model:
                 for size, (place, known) in enumerate(zip(self.places, stages, strict=True))
                 if any(site.present[size].any() for site in sites[: len(known)])
             ]
-            values = self.numbers.by_rank(
+            values = self.numbers.fit_by_rank(
                 name,
                 f"number {hole + 1}",
                 mark,
@@ -262,7 +268,7 @@ class Model:
         if at in self.iterations:
             self.findings.note(site, "iterations", f"{self.iterations[at]}, as requested", 1)
             return self.iterations[at]
-        return self.numbers.by_size(site, "iterations", sizes, times)
+        return self.numbers.fit_by_size(site, "iterations", sizes, times)
 
     def _peers(
         self, name: str, site: MergedCall, hole: int, present: Mask, forms: Sequence[PeerForm]
@@ -278,7 +284,9 @@ class Model:
             found.setdefault(values.tobytes(), (form.shown(self.target), values))
         if not found:
             raise InputError(f"{name}: no formula gives ranks below {self.target.ranks}")
-        text, values = self.findings.only(name, "the rank", [(t, t, v) for t, v in found.values()])
+        text, values = self.findings.choose(
+            name, "the rank", [(t, t, v) for t, v in found.values()]
+        )
         self.findings.note(
             name, f"rank {hole + 1}", text, sum(bool(m.any()) for m in site.present) - 1
         )

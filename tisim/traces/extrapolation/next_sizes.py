@@ -20,7 +20,7 @@ _INNER_SIDE = 3
 _USUAL_DIMENSIONS = 3
 
 
-def further_sizes(sizes: Sequence[int], target: int | None = None) -> Iterator[int]:
+def candidate_sizes(sizes: Sequence[int], target: int | None = None) -> Iterator[int]:
     """Yield numbers of ranks like the recorded ones, below the target: first those above the
     largest recorded one, then those below it.
 
@@ -46,18 +46,18 @@ def _is_of(kind: Callable[[int], int], size: int) -> bool:
     return size in takewhile(lambda made: made <= size, map(kind, count()))
 
 
-def decisive_size(
+def distinguishing_size(
     sizes: Sequence[int], target: int, explanations: Sequence[Callable[[int], object]]
 ) -> int | None:
     """Return a number of ranks for which all explanations give distinct values."""
-    for size in further_sizes(sizes, target):
+    for size in candidate_sizes(sizes, target):
         values = [explanation(size) for explanation in explanations]
         if None not in values and len(set(values)) == len(values):
             return size
     return None
 
 
-def such_as(size: int | None) -> str:
+def example_text(size: int | None) -> str:
     """Format the example for a message; empty if None."""
     return "" if size is None else f", such as {size:,} ranks"
 
@@ -84,7 +84,7 @@ def _has_inner(size: int, dimensions: int) -> bool:
     return min(process_grid(size, dimensions)) >= _INNER_SIDE
 
 
-def undecided_grids(sizes: Sequence[int], target: int) -> list[str]:
+def ambiguous_grids(sizes: Sequence[int], target: int) -> list[str]:
     """Return sentences on questions that the sizes leave open for any program on a grid.
 
     Either sizes are too small, or grids differ only at the target.
@@ -101,10 +101,10 @@ def undecided_grids(sizes: Sequence[int], target: int) -> list[str]:
     for grids in alike.values():
         if len(grids) > 1:
             one, other, *_ = grids.values()
-            size = decisive_size(sizes, target, [one.sides, other.sides])
+            size = distinguishing_size(sizes, target, [one.sides, other.sides])
             said.append(
                 f"these sizes do not distinguish {one.name} from {other.name}, which differ at "
                 f"{target:,} ranks; if the program has such a grid, record a size that "
-                f"does{such_as(size)}"
+                f"does{example_text(size)}"
             )
     return said

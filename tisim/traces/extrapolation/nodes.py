@@ -145,7 +145,7 @@ class StagedForm:
     #: The formula of all stages, if it does not depend on the stage.
     fixed: PeerForm | None = None
 
-    def at(self, stage: int) -> PeerForm:
+    def peer_form(self, stage: int) -> PeerForm:
         """Return the formula in a stage."""
         if self.fixed is not None:
             return self.fixed
@@ -296,7 +296,9 @@ def _fitted(
             fitting += [
                 form
                 for form in _FORMS
-                if all(form.at(stage) in site.forms[hole] for stage, site in enumerate(column))
+                if all(
+                    form.peer_form(stage) in site.forms[hole] for stage, site in enumerate(column)
+                )
             ]
             if not fitting:
                 return None

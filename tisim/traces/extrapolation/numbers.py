@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tisim.errors import InputError
-from tisim.traces.extrapolation.families import Fit, Slope, fits, is_of_side, nearest
+from tisim.traces.extrapolation.families import Fit, Slope, depends_on_side, fits, nearest_fits
 from tisim.traces.extrapolation.features import (
     Feature,
     edge_features,
@@ -24,7 +24,7 @@ from tisim.traces.extrapolation.features import (
 from tisim.traces.extrapolation.findings import Findings
 from tisim.traces.extrapolation.grids import Place, Ranks
 from tisim.traces.extrapolation.guards import Scene
-from tisim.traces.extrapolation.next_sizes import decisive_size, such_as
+from tisim.traces.extrapolation.next_sizes import distinguishing_size, example_text
 from tisim.traces.extrapolation.nodes import Mask
 from tisim.traces.extrapolation.shapes import Numbers
 from tisim.traces.extrapolation.volumes import (
@@ -50,7 +50,7 @@ _FEWEST_SOLVED = 2
 
 
 @dataclass(frozen=True)
-class Seen:
+class Observation:
     """Data of one trace: its scenes, the ranks that make the call in them, and the numbers."""
 
     place: Place
@@ -67,7 +67,7 @@ class RankFit:
     #: Its values at the target, concatenated over all scenes.
     values: Ranks
     #: Number of sizes that confirm it beyond those that determine its constants.
-    confirmed: int
+    confirming_sizes: int
 
 
 class RankNumbers:
@@ -78,25 +78,25 @@ class RankNumbers:
 
     def __init__(
         self,
-        seen: Sequence[Seen],
+        observations: Sequence[Observation],
         targets: Sequence[Scene],
         present: Mask,
         prefer: Sequence[str] = (),
-        dealt: Sequence[int] = (),
+        distributed_points: Sequence[int] = (),
         is_name: bool = False,
     ) -> None:
-        self._seen = seen
+        self._seen = observations
         self._is_name = is_name
-        self._dealt = dealt
+        self._distributed_points = distributed_points
         self._prefer = prefer
         self._targets = targets
         self._present = present
-        place, staged = seen[-1].place, targets[0].stage is not None
+        place, staged = observations[-1].place, targets[0].stage is not None
         self._plain = plain_features(place, staged)
         self._edges = edge_features(place, staged)
         self._indicators = indicators(place, staged)
-        self._shares = share_features(place, dealt)
-        self._largest = max(seen, key=lambda sample: int(sample.present.sum()))
+        self._shares = share_features(place, distributed_points)
+        self._largest = max(observations, key=lambda sample: int(sample.present.sum()))
         self._known: dict[tuple[int, int], Ranks] = {}
 
     def fits(self) -> list[RankFit]:
@@ -154,7 +154,7 @@ class RankNumbers:
     def _fitted(self, features: Sequence[Feature]) -> Iterator[RankFit]:
         """Yield the sums of these features that give all numbers."""
         solutions: dict[int, list[Fraction]] = {}
-        open_ones: list[Seen] = []
+        open_ones: list[Observation] = []
         for sample in self._seen:
             solved = _solved(self._matrix(features, sample), sample.values[sample.present])
             if solved is None:
@@ -183,10 +183,10 @@ class RankNumbers:
             if all(self._gives(chosen, features, sample) for sample in open_ones):
                 values = _evaluated(chosen, matrix, target.ranks)
                 if values is not None:
-                    confirmed = min(fit.confirmed for fit in chosen)
+                    confirming_sizes = min(fit.confirming_sizes for fit in chosen)
                     everyone = np.zeros(len(self._present), dtype=np.int64)
                     everyone[self._present] = values
-                    yield RankFit(_shown_ranks(chosen, features), everyone, confirmed)
+                    yield RankFit(_shown_ranks(chosen, features), everyone, confirming_sizes)
 
     def _factors(
         self, sizes: Sequence[int], values: Sequence[Fraction], target: Place
@@ -194,20 +194,26 @@ class RankNumbers:
         """Return the functions that give a factor, one of each set that agrees at the target."""
         usable = [
             fit
-            for fit in fits(sizes, values, target.ranks, target.grids, self._dealt)
-            if fit.confirmed >= 1 and fit.at(target.ranks) is not None
+            for fit in fits(sizes, values, target.ranks, target.grids, self._distributed_points)
+            if fit.confirming_sizes >= 1 and fit.evaluate(target.ranks) is not None
         ]
-        by_value = {fit.at(target.ranks): fit for fit in reversed(usable)}
+        by_value = {fit.evaluate(target.ranks): fit for fit in reversed(usable)}
         if len(by_value) > 1:  # as for numbers that are equal on all ranks
-            of_side = {fit.at(target.ranks): fit for fit in usable if is_of_side(fit, self._prefer)}
+            of_side = {
+                fit.evaluate(target.ranks): fit
+                for fit in usable
+                if depends_on_side(fit, self._prefer)
+            }
             by_value = of_side or by_value
         return list(by_value.values())
 
-    def _gives(self, chosen: Sequence[Fit], features: Sequence[Feature], sample: Seen) -> bool:
+    def _gives(
+        self, chosen: Sequence[Fit], features: Sequence[Feature], sample: Observation
+    ) -> bool:
         found = _evaluated(chosen, self._matrix(features, sample), sample.place.ranks)
         return found is not None and bool((found == sample.values[sample.present]).all())
 
-    def _matrix(self, features: Sequence[Feature], sample: Seen) -> Ranks:
+    def _matrix(self, features: Sequence[Feature], sample: Observation) -> Ranks:
         columns = [self._values(feature, sample.scenes)[sample.present] for feature in features]
         return np.stack([np.ones_like(columns[0]), *columns], axis=1)
 
@@ -246,7 +252,7 @@ def _line(column: Ranks, wanted: Ranks) -> list[Fraction] | None:
 
 def _evaluated(chosen: Sequence[Fit], matrix: Ranks, ranks: int) -> Ranks | None:
     """Evaluate the sum for a number of ranks; None unless it is whole on all ranks."""
-    factors = [fit.at(ranks) for fit in chosen]
+    factors = [fit.evaluate(ranks) for fit in chosen]
     known = [factor for factor in factors if factor is not None]
     if len(known) < len(factors):
         return None
@@ -274,19 +280,19 @@ class NumberFitter:
     #: Functions a t that explain numbers of the program.
     slopes: frozenset[Slope] = frozenset()
     #: Numbers of points distributed over the sides of the grid.
-    dealt: tuple[int, ...] = ()
+    distributed_points: tuple[int, ...] = ()
     #: The functions a t that were found.
     found_slopes: set[Slope] = field(default_factory=set)
 
-    def by_size(
+    def fit_by_size(
         self, site: str, what: str, sizes: list[int], values: Sequence[int | Fraction]
     ) -> int:
         """Return a number that is the same on all ranks."""
-        found = fits(sizes, values, self.target.ranks, self.target.grids, self.dealt)
-        usable = [fit for fit in found if fit.confirmed >= 1]
+        found = fits(sizes, values, self.target.ranks, self.target.grids, self.distributed_points)
+        usable = [fit for fit in found if fit.confirming_sizes >= 1]
         pairs = ", ".join(f"{v} at {p} ranks" for p, v in zip(sizes, values, strict=True))
         if not usable:
-            near = "; ".join(nearest(sizes, values, self.target.ranks, self.target.grids))
+            near = "; ".join(nearest_fits(sizes, values, self.target.ranks, self.target.grids))
             raise InputError(f"{site}: no family explains {what}: {pairs}; the nearest: {near}")
         by_value = _by_value(usable, min(values) < 0)
         if not by_value:
@@ -301,28 +307,30 @@ class NumberFitter:
         # number, then dependence on the sides of a grid that the user has named.
         for simpler in (
             [fit for fit in usable if fit.slope in self.slopes],
-            [fit for fit in usable if is_of_side(fit, self.findings.prefer)],
+            [fit for fit in usable if depends_on_side(fit, self.findings.prefer)],
         ):
             if len(by_value) > 1:
                 by_value = _by_value(simpler, min(values) < 0) or by_value
         listed = [(fit.family, _shown(fit), value) for value, fit in by_value.items()]
         example = ""
         if len(by_value) > 1:
-            size = decisive_size(sizes, self.target.ranks, [fit.at for fit in by_value.values()])
-            example = such_as(size)
-        text, value = self.findings.only(site, what, listed, example)
+            size = distinguishing_size(
+                sizes, self.target.ranks, [fit.evaluate for fit in by_value.values()]
+            )
+            example = example_text(size)
+        text, value = self.findings.choose(site, what, listed, example)
         fit = by_value[value]
         if len(by_value) == 1 and fit.slope and fit.family == fit.slope[0]:
             self.found_slopes.add(fit.slope)
-        self.findings.note(site, what, text, fit.confirmed)
+        self.findings.note(site, what, text, fit.confirming_sizes)
         return value
 
-    def by_rank(
+    def fit_by_rank(
         self,
         site: str,
         what: str,
         mark: int,
-        seen: Sequence[Seen],
+        observations: Sequence[Observation],
         targets: Sequence[Scene],
         present: Mask,
         *,
@@ -334,22 +342,26 @@ class NumberFitter:
         A mean (`is_data`) need not have an exact function. In a file name (`is_name`), the factors
         of features do not depend on the number of ranks.
         """
-        chosen = [sample.values[sample.present] for sample in seen]
+        chosen = [sample.values[sample.present] for sample in observations]
         if all((values == values[0]).all() for values in chosen):
-            sizes = [sample.place.ranks for sample in seen]
+            sizes = [sample.place.ranks for sample in observations]
             if is_data:
                 means = [int(values[0]) for values in chosen]
                 return np.array([self._mean(site, what, sizes, means)], dtype=np.int64)
             value = self._same(site, what, mark, sizes, [int(values[0]) for values in chosen])
             return np.array([value], dtype=np.int64)
-        known = [*seen] if mark != VOLUME else _with_volumes(seen)
-        prefer, dealt = self.findings.prefer, self.dealt
-        numbers = RankNumbers(known, targets, present, prefer, dealt, is_name) if known else None
+        known = [*observations] if mark != VOLUME else _with_volumes(observations)
+        prefer, distributed_points = self.findings.prefer, self.distributed_points
+        numbers = (
+            RankNumbers(known, targets, present, prefer, distributed_points, is_name)
+            if known
+            else None
+        )
         found = numbers.fits() if numbers is not None else []
         if not found:
             sample, values = next(
                 (sample, values)
-                for sample, values in zip(seen, chosen, strict=True)
+                for sample, values in zip(observations, chosen, strict=True)
                 if (values != values[0]).any()
             )
             refused = UnexplainedVolumeError if mark == VOLUME else InputError
@@ -358,18 +370,18 @@ class NumberFitter:
                 "no family explains it"
             )
         texts = [(fit.text, fit.text, fit) for fit in found]
-        text, fit = self.findings.only(site, what, texts)
+        text, fit = self.findings.choose(site, what, texts)
         if mark == VOLUME and (fit.values < 0).any():
             raise UnexplainedVolumeError(
                 f"{site}: {what} is {text}, which is below 0 on some of {self.target.ranks} ranks"
             )
-        self.findings.note(site, what, text, fit.confirmed)
+        self.findings.note(site, what, text, fit.confirming_sizes)
         return codes_of(fit.values) if mark == VOLUME else fit.values
 
     def _mean(self, site: str, what: str, sizes: list[int], means: list[int]) -> int:
         pairs = [(ranks, float(mean)) for ranks, mean in zip(sizes, means, strict=True)]
         if len(set(means)) == 1:  # such as the types of a vector collective
-            return self.by_size(site, what, sizes, means)
+            return self.fit_by_size(site, what, sizes, means)
         fit = fit_volumes(pairs, self.target.ranks, "auto")
         text = f"means: {fit.family} (within {fit.error:.1%} in cross-validation)"
         self.findings.note(site, what, text, len(sizes) - 2)
@@ -377,12 +389,12 @@ class NumberFitter:
 
     def _same(self, site: str, what: str, mark: int, sizes: list[int], codes: list[int]) -> int:
         if mark != VOLUME:
-            return self.by_size(site, what, sizes, codes)
+            return self.fit_by_size(site, what, sizes, codes)
         if len(set(codes)) == 1:  # keep its spelling
             self.findings.note(site, what, "constant", len(set(sizes)) - 1)
             return codes[0]
         try:
-            return code_of(self.by_size(site, what, sizes, [value_of(code) for code in codes]))
+            return code_of(self.fit_by_size(site, what, sizes, [value_of(code) for code in codes]))
         except InputError as error:
             raise UnexplainedVolumeError(error.message) from None
 
@@ -404,11 +416,11 @@ def _by_value(fits: Sequence[Fit], may_be_negative: bool) -> dict[int, Fit]:
     return found
 
 
-def _with_volumes(seen: Sequence[Seen]) -> list[Seen]:
+def _with_volumes(observations: Sequence[Observation]) -> list[Observation]:
     """Replace codes by volumes; empty if any volume is not a whole number."""
-    known = [(sample, whole_volumes(sample.values)) for sample in seen]
+    known = [(sample, whole_volumes(sample.values)) for sample in observations]
     made = [replace(sample, values=volumes) for sample, volumes in known if volumes is not None]
-    return made if len(made) == len(seen) else []
+    return made if len(made) == len(observations) else []
 
 
 def few(values: NDArray[np.int64]) -> str:

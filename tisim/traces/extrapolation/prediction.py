@@ -162,7 +162,7 @@ def _extrapolate(
     iterations: Mapping[str, int] | None,
 ) -> Extrapolation:
     recordings = Recordings.of(traces, scaling=scaling, approximate=approximate)
-    found = recordings.explained(ranks, prefer, iterations)
+    found = recordings.explain(ranks, prefer, iterations)
     if unknown := [name for name in prefer if name not in found.findings.known]:
         raise InputError(
             f"--prefer {unknown[0]!r} matches nothing at {ranks:,} ranks: no process grid of these "

@@ -31,7 +31,7 @@ from tisim.traces.packed_program import (
     RankClass,
     Rules,
 )
-from tisim.traces.program import used_first
+from tisim.traces.program import bottom_up_order
 
 # Sequitur represents the same loop in many ways: it may begin anywhere in its body, and its first
 # or last iteration may be outside. Here rules that only name a part are expanded, every repetition
@@ -61,7 +61,7 @@ def loops_of(rules: Rules, calls: Sequence[int | None]) -> tuple[Item, ...]:
     repeats.
     """
     made: dict[int, tuple[Item, ...]] = {}
-    for rule in used_first(rules):
+    for rule in bottom_up_order(rules):
         items: list[Item] = []
         for is_rule, number, times in rules[rule]:
             body = made[number] if is_rule else _call(calls[number])

@@ -13,7 +13,7 @@ from tisim.traces.extrapolated import Extrapolated, ExtrapolatedVolume, add_extr
 from tisim.traces.extrapolation.accidental_loops import without_accidental_loops
 from tisim.traces.extrapolation.data import Approximation
 from tisim.traces.extrapolation.hypotheses import Explanation, explain
-from tisim.traces.extrapolation.next_sizes import further_sizes
+from tisim.traces.extrapolation.next_sizes import candidate_sizes
 from tisim.traces.extrapolation.recorded import ClassProgram, RecordedTrace, read_trace
 from tisim.traces.extrapolation.target import write_program
 from tisim.traces.extrapolation.volumes import FEWEST_SIZES, SCALINGS, UnexplainedVolumeError
@@ -63,7 +63,7 @@ class Recordings:
         """Read the programs of traces; raises as `read` does."""
         if len(traces) < FEWEST_SIZES:
             sizes = tuple(sorted(trace.ranks for trace in traces))
-            example = next(further_sizes(sizes))
+            example = next(candidate_sizes(sizes))
             raise InputError(
                 f"traces of at least {FEWEST_SIZES} numbers of ranks are needed, not of "
                 f"{', '.join(map(str, sizes))}: two determine a function, and a third must confirm "
@@ -102,7 +102,7 @@ class Recordings:
             raise InputError(f"the traces have no {', '.join(sorted(unknown))} to approximate")
         return cls(sizes, classes, means, recorded[0].legacy, scaling, approximation)
 
-    def explained(
+    def explain(
         self,
         ranks: int,
         prefer: Sequence[str] = (),
@@ -136,7 +136,7 @@ class Recordings:
         )
         volumes = tuple(
             ExtrapolatedVolume(
-                one.site, one.fit.family, round(one.fit.value), one.fit.left_out(ranks)
+                one.site, one.fit.family, round(one.fit.value), one.fit.leave_one_out(ranks)
             )
             for one in found.findings.volumes
             if round(one.fit.value)

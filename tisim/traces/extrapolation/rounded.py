@@ -26,7 +26,7 @@ from tisim.traces.checking import check
 from tisim.traces.extrapolation.data import LAYOUTS
 from tisim.traces.packed import PRECISIONS
 from tisim.traces.packed_program import COMPUTE_SHAPE, PackedTrace, RankClass, Rules
-from tisim.traces.program import used_first
+from tisim.traces.program import bottom_up_order
 from tisim.traces.progress import Progress
 from tisim.traces.trace import Trace
 from tisim.traces.writer import write_trace
@@ -53,18 +53,20 @@ def write_rounded_sizes(source: Path, output: Path, level: str) -> None:
         one tag, or of all counts of one collective.
     """
     trace = PackedTrace(source)
-    instead = _sizes_instead(trace, level)
+    replacements = _size_replacements(trace, level)
     with write_trace(output, trace.ranks) as writer:
         for rank in range(trace.ranks):
-            writer.write_rank(rank, _lines(trace, rank, level, instead))
+            writer.write_rank(rank, _lines(trace, rank, level, replacements))
 
 
-def _lines(trace: PackedTrace, rank: int, level: str, instead: Mapping[_Key, int]) -> Iterator[str]:
+def _lines(
+    trace: PackedTrace, rank: int, level: str, replacements: Mapping[_Key, int]
+) -> Iterator[str]:
     yield _SIZES_NOTE.format(level)
     for line in trace.lines(rank):
         words = line.split(b" ")
         for kind, place in _sizes(words, trace.ranks, level):
-            words[place] = b"%d" % instead[kind, int(words[place])]
+            words[place] = b"%d" % replacements[kind, int(words[place])]
         yield b" ".join(words).decode() + "\n"
 
 
@@ -89,7 +91,7 @@ def _sizes(words: Sequence[bytes], ranks: int, level: str) -> Iterator[tuple[byt
             yield kind if level == "mean" else b"", place
 
 
-def _sizes_instead(trace: PackedTrace, level: str) -> dict[_Key, int]:
+def _size_replacements(trace: PackedTrace, level: str) -> dict[_Key, int]:
     """Return the replacement of each size."""
     lines = Counter(line.partition(b" ")[2] for r in range(trace.ranks) for line in trace.lines(r))
     found: dict[bytes, Counter[int]] = defaultdict(Counter)
@@ -97,13 +99,13 @@ def _sizes_instead(trace: PackedTrace, level: str) -> dict[_Key, int]:
         words = [b"", *line.split(b" ")]
         for kind, place in _sizes(words, trace.ranks, level):
             found[kind][int(words[place])] += times
-    instead: dict[_Key, int] = {}
+    replacements: dict[_Key, int] = {}
     for kind, sizes in found.items():
         for members in bins(sorted(sizes), level):
             total = sum(sizes[size] for size in members)
             mean = round(sum(size * sizes[size] for size in members) / total)
-            instead.update(((kind, size), mean) for size in members)
-    return instead
+            replacements.update(((kind, size), mean) for size in members)
+    return replacements
 
 
 def bins(numbers: Sequence[int], level: str) -> Iterator[list[int]]:
@@ -138,7 +140,7 @@ def write_rounded_loops(source: Path, output: Path, level: str) -> None:
         for rank in range(trace.ranks):
             made = of_rank[rank]
             if id(made) not in kept:
-                kept[id(made)] = _kept(made.rules, _counts_instead(made.rules, level))
+                kept[id(made)] = _kept_places(made.rules, _count_replacements(made.rules, level))
             texts = list(_texts(trace, made, rank))
             lines = (f"{texts[place]}\n" for place in kept[id(made)].tolist())
             writer.write_rank(rank, (_NOTE.format(level), *lines))
@@ -161,7 +163,7 @@ def _texts(trace: PackedTrace, made: RankClass, rank: int) -> Iterator[str]:
         yield text
 
 
-def _counts_instead(rules: Rules, level: str) -> dict[tuple[_Body, int], int]:
+def _count_replacements(rules: Rules, level: str) -> dict[tuple[_Body, int], int]:
     """Return the replacement of each number of iterations, by loop."""
     times_made = _times_made(rules)
     found: dict[_Body, Counter[int]] = {}
@@ -171,43 +173,43 @@ def _counts_instead(rules: Rules, level: str) -> dict[tuple[_Body, int], int]:
                 found.setdefault((is_rule, item), Counter())[times] += times_made[number]
     # Rules that contain a loop of varying length.
     uneven: set[int] = set()
-    for number in used_first(rules):
+    for number in bottom_up_order(rules):
         for is_rule, item, times in rules[number]:
             if (is_rule and item in uneven) or (times > 1 and len(found[is_rule, item]) > 1):
                 uneven.add(number)
-    instead: dict[tuple[_Body, int], int] = {}
+    replacements: dict[tuple[_Body, int], int] = {}
     for body, counts in found.items():
         if body[0] and body[1] in uneven:
             continue
         for members in bins(sorted(counts), level):
             total = sum(counts[times] for times in members)
             mean = round(sum(times * counts[times] for times in members) / total)
-            instead.update(((body, times), mean) for times in members)
-    return instead
+            replacements.update(((body, times), mean) for times in members)
+    return replacements
 
 
 def _times_made(rules: Rules) -> list[int]:
     """Return the number of occurrences of each rule in the program."""
     made = [0] * len(rules)
     made[0] = 1
-    for number in reversed(used_first(rules)):
+    for number in reversed(bottom_up_order(rules)):
         for is_rule, item, times in rules[number]:
             if is_rule:
                 made[item] += made[number] * times
     return made
 
 
-def _kept(rules: Rules, instead: Mapping[tuple[_Body, int], int]) -> NDArray[np.int64]:
+def _kept_places(rules: Rules, replacements: Mapping[tuple[_Body, int], int]) -> NDArray[np.int64]:
     """Return the places of the kept calls, some repeated, in the original sequence."""
     lengths = [0] * len(rules)
     kept: list[NDArray[np.int64]] = [np.zeros(0, np.int64)] * len(rules)
-    for number in used_first(rules):
+    for number in bottom_up_order(rules):
         parts = [np.zeros(0, np.int64)]
         at = 0
         for is_rule, item, times in rules[number]:
             length = lengths[item] if is_rule else 1
             body = kept[item] if is_rule else np.zeros(1, np.int64)
-            left = instead.get(((is_rule, item), times), times)
+            left = replacements.get(((is_rule, item), times), times)
             starts = at + np.arange(left) % times * length
             parts.append((starts[:, None] + body).ravel())
             at += times * length

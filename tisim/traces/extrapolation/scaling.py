@@ -112,7 +112,7 @@ def scaling_curves(
     left_out: list[tuple[int, str]] = []
     for ranks in _numbers_of_ranks(recordings.sizes, target):
         try:
-            found = recordings.explained(ranks, prefer)
+            found = recordings.explain(ranks, prefer)
             points = _computed(found, ranks)
             if platform is not None:
                 points = _replayed(recordings, found, ranks, platform, points)
@@ -192,7 +192,7 @@ def _computed(found: Explanation, ranks: int) -> dict[tuple[str, bool], SitePoin
         low = high = value
         if site in fits:
             fit = fits[site]
-            kept = ExtrapolatedVolume(site, fit.family, round(fit.value), fit.left_out(ranks))
+            kept = ExtrapolatedVolume(site, fit.family, round(fit.value), fit.leave_one_out(ranks))
             low, high = (value * end / fit.value for end in kept.interval)
         points[site, computes] = SitePoint(ranks, value, min(low, value), max(high, value))
     if points:
@@ -490,7 +490,7 @@ def _parameters(made: Extrapolation) -> str:
             escape(parameter.site),
             escape(parameter.what),
             escape(parameter.text),
-            str(parameter.confirmed),
+            str(parameter.confirming_sizes),
         )
         for parameter in made.parameters[:_MOST_PARAMETERS]
     ]

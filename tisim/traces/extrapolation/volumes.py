@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tisim import _core
 from tisim.errors import InputError
-from tisim.traces.extrapolated import LeftOut
+from tisim.traces.extrapolated import LeaveOneOutFit
 from tisim.traces.packed_program import VOLUME
 
 #: Assumptions on how volumes scale with the number of ranks.
@@ -41,7 +41,7 @@ class Curve:
     factor: float
     offset: float
 
-    def at(self, ranks: float) -> float:
+    def evaluate(self, ranks: float) -> float:
         """Return the volume at a number of ranks."""
         return self.factor * self.term(ranks) + self.offset
 
@@ -67,10 +67,10 @@ class VolumeFit:
     #: Relative errors of these fits at the omitted size: (actual - predicted) / predicted.
     errors: tuple[float, ...]
 
-    def left_out(self, ranks: int) -> tuple[LeftOut, ...]:
+    def leave_one_out(self, ranks: int) -> tuple[LeaveOneOutFit, ...]:
         """Return the values at a number of ranks of the leave-one-out fits."""
         return tuple(
-            LeftOut(size, max(curve.at(ranks), 0.0), error)
+            LeaveOneOutFit(size, max(curve.evaluate(ranks), 0.0), error)
             for (size, _), curve, error in zip(self.means, self.without, self.errors, strict=True)
         )
 
@@ -114,12 +114,12 @@ def _fitted(
     without = tuple(curve(places != out) for out in places)
     worst, errors = 0.0, []
     for (ranks, volume), other in zip(means, without, strict=True):
-        predicted = other.at(ranks)
+        predicted = other.evaluate(ranks)
         worst = max(worst, abs(predicted - volume) / max(abs(volume), 1.0))
         errors.append((volume - predicted) / max(abs(predicted), 1.0))
     return VolumeFit(
         f"{name} + c" if with_offset else name,
-        whole.at(target),
+        whole.evaluate(target),
         worst,
         whole,
         tuple(means),

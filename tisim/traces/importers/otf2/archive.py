@@ -38,7 +38,7 @@ _Describe = ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_int)
 
 
 @contextmanager
-def complaints() -> Iterator[list[str]]:
+def library_errors() -> Iterator[list[str]]:
     """Collect the messages that the library would print to standard error: on some kinds of damage
     it ends early without a failing function.
     """
@@ -132,11 +132,11 @@ class CallPaths:
             return -1
         if node not in self._numbers:
             self._numbers[node] = len(self._paths)
-            innermost = list(islice(self._outwards(node), MOST_FUNCTIONS))
+            innermost = list(islice(self._enclosing_functions(node), MOST_FUNCTIONS))
             self._paths.append(BETWEEN.join(reversed(innermost)))
         return self._numbers[node]
 
-    def _outwards(self, node: int) -> Iterator[str]:
+    def _enclosing_functions(self, node: int) -> Iterator[str]:
         while node:
             node, region = self._tree[node]
             yield self._functions.get(region, "?")
@@ -175,7 +175,7 @@ def read_definitions(anchor: Path, counter: str | None, notes: Notes) -> Definit
     try:
         # The package prints tracebacks of its own callbacks.
         with (
-            complaints(),
+            library_errors(),
             redirect_stderr(io.StringIO()),
             otf2.reader.open(str(anchor)) as reader,
         ):
@@ -258,7 +258,7 @@ def opened_events(anchor: Path, location: int) -> Iterator[object]:
     they are truncated, or if the library refuses them, either here or while they are read.
     """
     _check_end(anchor.with_suffix("") / f"{location}.evt")
-    with complaints() as found:
+    with library_errors() as found:
         handle = None
         try:
             handle = _otf2.Reader_Open(str(anchor))

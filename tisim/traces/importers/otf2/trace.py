@@ -30,7 +30,7 @@ from tisim.traces.importers.words import (
     ROOTED,
     SENDS,
     VECTORS,
-    is_lost,
+    is_dropped,
     uniform_collective,
 )
 from tisim.traces.program import CallSequence
@@ -223,7 +223,7 @@ _NON_BLOCKING, _COLLECTIVE = 1 << 0, 1 << 1
 _WORDS = ("read", "write", "fsync")
 
 
-class _GivenNumbers(RequestNumbers):
+class _PreassignedNumbers(RequestNumbers):
     """Keeps the request numbers that the core assigned."""
 
     def __init__(self) -> None:
@@ -249,7 +249,7 @@ class _RecordReader(RankConverter):
     """Writes the lines of one record after another; each kind of part has a method."""
 
     def __init__(self, rank: int, trace: Otf2Trace) -> None:
-        self._given = _GivenNumbers()
+        self._given = _PreassignedNumbers()
         super().__init__(rank, trace, self._given)
         self._all_notes = trace.notes
         self._notes = Notes()
@@ -306,7 +306,7 @@ class _RecordReader(RankConverter):
         if self._completed:
             self._calls.complete(self._completed)
             self._completed = []
-        elif is_lost(name):
+        elif is_dropped(name):
             self._note(f"MPI_{name} is left out")
 
     def _half(self, message: tuple[int, ...] | None) -> Half | None:
@@ -469,7 +469,7 @@ def _call_sequence(rank: int, collected: _core.Otf2Calls, trace: Otf2Trace) -> C
     ]
     lines = [*begin, f"{rank} finalize"]
     paths = CallPaths(collected.call_tree, definitions.functions)
-    path_of = [-1] * len(lines)
+    path_indices = [-1] * len(lines)
     places: list[list[int]] = []
     functions: list[str] = []
     for number in range(collected.records):
@@ -479,7 +479,7 @@ def _call_sequence(rank: int, collected: _core.Otf2Calls, trace: Otf2Trace) -> C
         lines += spelled
         (kind, fields), *second = islice(_parts(record), 2)
         node = dict(second).get("called_from", (0,))[0]
-        path_of += [paths.number(node) if spelled else -1] * len(spelled)
+        path_indices += [paths.number(node) if spelled else -1] * len(spelled)
         function = definitions.calls[fields[0]].removeprefix("MPI_") if kind == "enter" else ""
         functions.append(_access_word(fields[2]) if kind == "io_access" else function)
     sizes = np.array([len(call) for call in places], np.uint32)
@@ -510,5 +510,5 @@ def _call_sequence(rank: int, collected: _core.Otf2Calls, trace: Otf2Trace) -> C
         np.concatenate(([first], calls, [last])).astype(np.uint32),
         np.concatenate(([-1], volumes)),
         paths.paths,
-        path_of if paths.paths else (),
+        path_indices if paths.paths else (),
     )

@@ -57,7 +57,7 @@ _SAME = {
 }
 
 
-class _GivenNumbers(RequestNumbers):
+class _PreassignedNumbers(RequestNumbers):
     """Keeps Pilgrim's request numbers, which recur in loops."""
 
     def __init__(self, free: int) -> None:
@@ -95,7 +95,9 @@ class CallLines(CallReader):
         first_free: int,
     ) -> None:
         types = Datatypes({-1 - i: size for i, size in enumerate(_SIZES)})
-        super().__init__(rank, trace, file, types, numbers, requests=_GivenNumbers(first_free))
+        super().__init__(
+            rank, trace, file, types, numbers, requests=_PreassignedNumbers(first_free)
+        )
         self._ranks = trace.ranks
         self._all_notes = trace.notes
         self._notes = Notes()
@@ -157,11 +159,11 @@ class CallLines(CallReader):
             )
 
     def _among_neighbours(self, call: MpiCall) -> str:
-        among = self._neighbours.get(call.numbers["comm"])
-        if among is None:
+        neighbours = self._neighbours.get(call.numbers["comm"])
+        if neighbours is None:
             raise self._refused(call, "the neighbours of its communicator are not described")
         try:
-            return topologies.words(call, among, self._size)
+            return topologies.words(call, neighbours, self._size)
         except ValueError:
             raise self._refused(
                 call, "Pilgrim does not record the counts of more neighbours than ranks"

@@ -48,14 +48,17 @@ def of_graph(call: MpiCall) -> Neighbours:
     return Neighbours(destinations, sources, False)
 
 
-def words(call: MpiCall, among: Neighbours, size: Callable[[str], int]) -> str:
+def words(call: MpiCall, neighbours: Neighbours, size: Callable[[str], int]) -> str:
     """Format a collective without the leading rank. Raises ValueError if the trace lacks the counts
     of some neighbours. `size` returns the bytes of a field's datatype.
     """
     parts = [call.function.lower()]
-    for side in among[:2]:
+    for side in neighbours[:2]:
         parts += map(str, (len(side), *side))
-    for name, side, swap in (("send", among[0], 0), ("recv", among[1], among.is_grid)):
+    for name, side, swap in (
+        ("send", neighbours[0], 0),
+        ("recv", neighbours[1], neighbours.is_grid),
+    ):
         element = size(f"{name}type")
         if f"{name}count" in call.numbers:
             parts.append(str(call.numbers[f"{name}count"] * element))
