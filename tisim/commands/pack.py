@@ -169,9 +169,9 @@ def unpack_command(output: str | None, calls: bool, packed: str) -> None:
     A graph of GPUs that was packed with the trace is written to DIR.graph.
     """
     if calls:
-        from tisim.traces.given_calls import given_calls
+        from tisim.traces.calls_with_arguments import calls_with_arguments
 
-        for rank, text in given_calls(Path(packed)):
+        for rank, text in calls_with_arguments(Path(packed)):
             click.echo(f"{rank} {text}")
         return
     if output is None:

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Protocol, cast
 
 from tisim.errors import InputError
 from tisim.support.reading import open_input
-from tisim.traces.progress import how_far
+from tisim.traces.progress import fraction_read_of
 from tisim.traces.spool import HEAD, Spool, compression, reading, unpacked
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Archive:
             return [self._inner]
         if not self.members:
             what = f"contains nothing named {self._inner}" if self._inner else "contains no files"
-            offer = "; it contains " + self._offer(self._seen) if self._seen else ""
+            offer = "; it contains " + self._format_names(self._seen) if self._seen else ""
             raise InputError(what + offer, file=self.path)
         directory = self._inner
         while True:
@@ -65,7 +65,7 @@ class Archive:
             below = self._directories_below(directory)
             if len(below) > 1:
                 raise InputError(
-                    "contains several traces; choose one of them: " + self._offer(below),
+                    "contains several traces; choose one of them: " + self._format_names(below),
                     file=self.path,
                 )
             directory = below.pop()
@@ -78,7 +78,7 @@ class Archive:
             if name.startswith(prefix)
         }
 
-    def _offer(self, names: set[str]) -> str:
+    def _format_names(self, names: set[str]) -> str:
         shown = ", ".join(f"{self.path}/{name}" for name in sorted(names)[:_MOST_SHOWN])
         return shown + (", ..." if len(names) > _MOST_SHOWN else "")
 
@@ -88,7 +88,7 @@ class Archive:
         with open_input(self.path) as file:
             kind = compression(file.read(HEAD))
             file.seek(0)
-            far = how_far(file)
+            far = fraction_read_of(file)
             try:
                 with tarfile.open(fileobj=unpacked(file, kind), mode="r|") as tar:
                     while (member := tar.next()) is not None:
@@ -106,7 +106,7 @@ class Archive:
         tar: tarfile.TarFile,
         member: tarfile.TarInfo,
         spool: Spool,
-        how_far: Callable[[], float],
+        fraction_read: Callable[[], float],
     ) -> None:
         name = posixpath.normpath(member.name).lstrip("/")  # as tar unpacks it
         if any(piece.startswith(".") for piece in name.split("/")):
@@ -118,4 +118,4 @@ class Archive:
         kind = compression(stream.peek(HEAD))
         with reading(f"{self.path}{os.sep}{name}"):
             text = unpacked(cast("IO[bytes]", stream), kind)
-            self.members[name] = (*spool.append(text, how_far), kind)
+            self.members[name] = (*spool.append(text, fraction_read), kind)

@@ -11,11 +11,11 @@ from pathlib import Path
 from tisim import _core
 from tisim.kernel.file_sums import FileUseDict, accesses
 from tisim.traces.call_sites import modules_of, named_paths
+from tisim.traces.calls_with_arguments import lines_with
 from tisim.traces.checking import ActionCount
 from tisim.traces.counts import CounterTotal, counter_names, counter_totals
 from tisim.traces.dialects import dialect_number
 from tisim.traces.extrapolated import SECTION
-from tisim.traces.given_calls import lines_with
 from tisim.traces.inspection_parts import (
     CallPath,
     CallSite,
@@ -28,7 +28,7 @@ from tisim.traces.inspection_parts import (
     Signature,
 )
 from tisim.traces.packed import pack_found
-from tisim.traces.progress import Progress, part_of
+from tisim.traces.progress import Progress, sub_progress
 from tisim.traces.samples import Samples, read_samples
 from tisim.traces.sources import Part, find_source
 from tisim.traces.spool import Spool
@@ -186,9 +186,9 @@ def inspect(
             packed = Path(room, "trace.tit")
             # Not `source`: a pipe has been read to its end.
             number = dialect_number(dialect)
-            pack_found(found, packed, number, "exact", part_of(progress, 0.0, _PACKED))
+            pack_found(found, packed, number, "exact", sub_progress(progress, 0.0, _PACKED))
             source, part = packed, Part(found.name, str(packed))
-            progress = part_of(progress, _PACKED, 1.0)
+            progress = sub_progress(progress, _PACKED, 1.0)
         inspected = _inspected(found.name, part, is_packed, statistics, progress)
         names = {section.name for section in inspected.sections}
         # Sections that converted traces lack.

@@ -12,7 +12,7 @@ from tisim.errors import InputError
 from tisim.support.files import new_directory, replacing
 from tisim.support.reading import PACKED_MAGIC, head_of
 from tisim.traces.dialects import dialect_number
-from tisim.traces.progress import Progress, part_of
+from tisim.traces.progress import Progress, sub_progress
 from tisim.traces.sources import Part, Source, find_source
 from tisim.traces.spool import Spool
 from tisim.traces.trace import Trace
@@ -72,9 +72,9 @@ def pack(
         if dialect == "auto":
             number = dialect_number(source.dialect)
         source = source.source
-    with Spool(part_of(progress, 0.0, _FOUND)) as spool:
+    with Spool(sub_progress(progress, 0.0, _FOUND)) as spool:
         found = find_source(source, spool)
-        return pack_found(found, output, number, volumes, part_of(progress, _FOUND, 1.0))
+        return pack_found(found, output, number, volumes, sub_progress(progress, _FOUND, 1.0))
 
 
 def pack_found(

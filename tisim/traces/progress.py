@@ -10,14 +10,14 @@ from typing import IO
 Progress = Callable[[float], None]
 
 
-def part_of(progress: Progress | None, start: float, stop: float) -> Progress | None:
+def sub_progress(progress: Progress | None, start: float, stop: float) -> Progress | None:
     """Map the progress of a part of the work, 0 to 1, to `start` to `stop` of the whole."""
     if progress is None:
         return None
     return lambda fraction: progress(start + (stop - start) * fraction)
 
 
-def how_far(file: IO[bytes]) -> Callable[[], float]:
+def fraction_read_of(file: IO[bytes]) -> Callable[[], float]:
     """Return a function that gives the fraction of a regular file read so far, from 0 to 1."""
     size = max(os.fstat(file.fileno()).st_size, 1)
     return lambda: file.tell() / size

@@ -14,7 +14,7 @@ from typing import IO, TypeVar
 from tisim.errors import InputError
 from tisim.support.reading import MAX_FILE_BYTES, open_input
 from tisim.traces.archive import Archive, is_archive
-from tisim.traces.progress import how_far
+from tisim.traces.progress import fraction_read_of
 from tisim.traces.spool import HEAD, Spool, compression, reading, unpacked, without_suffix
 
 # A trace line begins with a rank and an action; an index line names a file.
@@ -102,7 +102,7 @@ class _Finder:
     def _each(self, files: Sequence[_T]) -> Iterator[_T]:
         """Yield one file after another and report progress."""
         for number, file in enumerate(files):
-            self._spool.stretch(number / len(files), (number + 1) / len(files))
+            self._spool.set_progress_range(number / len(files), (number + 1) / len(files))
             yield file
 
     def _directory(self, path: Path) -> Source:
@@ -144,7 +144,7 @@ class _Finder:
                 kind = compression(file.peek(HEAD))
                 if regular and kind is None:
                     return Part(name, name, unpacked_name=name)
-                far = how_far(file) if regular else None
+                far = fraction_read_of(file) if regular else None
                 offset, length = self._spool.append(unpacked(file, kind), far)
         if is_archive(self._spool.head(offset, length)):
             raise InputError(

@@ -117,7 +117,7 @@ class Spool:
         self._limit = unpacking_limit()
         self._progress = progress
         self._next_report = time.monotonic() + _SECONDS_BETWEEN_REPORTS
-        self._stretch = (0.0, 1.0)
+        self._progress_range = (0.0, 1.0)
 
     def __enter__(self) -> Self:
         return self
@@ -131,27 +131,27 @@ class Spool:
         """The file's descriptor."""
         return self._opened().fileno()
 
-    def stretch(self, start: float, stop: float) -> None:
+    def set_progress_range(self, start: float, stop: float) -> None:
         """Map 0 to 1 to `start` to `stop` of all work from here on, and report 0."""
-        self._stretch = (start, stop)
+        self._progress_range = (start, stop)
         self.report(0.0)
 
     def report(self, fraction: float) -> None:
         """Report the progress of the work."""
         if self._progress is not None and time.monotonic() >= self._next_report:
-            start, stop = self._stretch
+            start, stop = self._progress_range
             self._progress(start + (stop - start) * fraction)
             self._next_report = time.monotonic() + _SECONDS_BETWEEN_REPORTS
 
     def append(
-        self, stream: IO[bytes], how_far: Callable[[], float] | None = None
+        self, stream: IO[bytes], fraction_read: Callable[[], float] | None = None
     ) -> tuple[int, int]:
         """Copy the rest of `stream`; return its offset and its number of bytes."""
         offset = self._size
         file = self._opened()
         while chunk := stream.read(_CHUNK):
-            if how_far is not None:
-                self.report(how_far())
+            if fraction_read is not None:
+                self.report(fraction_read())
             if self._size + len(chunk) > self._limit:
                 raise InputError(
                     f"the trace unpacks to more than {format_bytes(self._limit)}, the limit; raise "

@@ -14,7 +14,7 @@ from tisim.errors import InputError
 from tisim.support.tables import html_facts
 from tisim.traces.dialects import dialect_number
 from tisim.traces.extrapolated import SECTION, Extrapolated
-from tisim.traces.progress import Progress, part_of
+from tisim.traces.progress import Progress, sub_progress
 from tisim.traces.sources import find_source
 from tisim.traces.spool import Spool
 
@@ -101,11 +101,11 @@ class Trace:
             not 0, 1, 2 and so on, each once.
         """
         number = dialect_number(dialect)
-        with Spool(part_of(progress, 0.0, _FOUND)) as spool:
+        with Spool(sub_progress(progress, 0.0, _FOUND)) as spool:
             found = find_source(source, spool)
             parts = [part.for_core() for part in found.parts]
             core = _core.open_trace(
-                parts, os.fsencode(found.name), number, part_of(progress, _FOUND, 1.0)
+                parts, os.fsencode(found.name), number, sub_progress(progress, _FOUND, 1.0)
             )
         if ranks is not None and core.ranks != ranks:
             have = "1 rank" if core.ranks == 1 else f"{core.ranks} ranks"

@@ -15,9 +15,9 @@ from tests.unit.record.programs import (
     Recorder,
     tisim_record,
 )
-from tisim.traces.given_calls import BEFORE
+from tisim.traces.calls_with_arguments import BEFORE
 from tisim.traces.record.source import Variant, recorder_source
-from tisim.traces.record.table import read_table, read_unwritten
+from tisim.traces.record.table import read_table, read_untraced
 
 BODY = """MPI_Comm ring; MPI_Info info; MPI_Datatype column, places; MPI_Status status, both[2];
 int dims = 2, periodic = 1, displacements[] = {0, 5}, counts[] = {1, 2}, back[] = {2, 1};
@@ -62,8 +62,8 @@ def calls_of(rank: int, trace: Path) -> list[str]:
 
 def written_of(rank: int, trace: Path) -> list[str]:
     """Return the calls that have a line, except the first and the last."""
-    unwritten = {function.name for function in read_unwritten()}
-    return [call for call in calls_of(rank, trace) if call.split("(")[0] not in unwritten][1:-1]
+    untraced = {function.name for function in read_untraced()}
+    return [call for call in calls_of(rank, trace) if call.split("(")[0] not in untraced][1:-1]
 
 
 def test_each_call_with_its_arguments(recorder: Recorder) -> None:
@@ -272,16 +272,16 @@ def test_every_function_of_the_library_is_listed(mpi: Mpi, tmp_path: Path) -> No
     text = subprocess.run([mpi.cc, "-E", "-P", source], capture_output=True, text=True).stdout
     declared = set(re.findall(r"\b(?:int|double|MPI_Aint) (MPI_\w+)\(", text))
     written = {function.name for function in read_table()}
-    unwritten = {function.name for function in read_unwritten()}
-    assert not written & unwritten
-    missing = declared - written - unwritten
+    untraced = {function.name for function in read_untraced()}
+    assert not written & untraced
+    missing = declared - written - untraced
     assert [name for name in sorted(missing) if not ELSEWHERE.fullmatch(name)] == []
 
 
 def test_they_are_not_wrapped_unless_asked_for() -> None:
     plain, with_arguments = recorder_source(), recorder_source(Variant(arguments=True))
     assert set(with_arguments) - set(plain) == {
-        *("allocations.c", "unwritten_wrappers.c", "unwritten_fortran_wrappers.c")
+        *("allocations.c", "untraced_wrappers.c", "untraced_fortran_wrappers.c")
     }
     assert not any("MPI_Comm_size(" in plain[name] for name in plain if name.endswith("wrappers.c"))
 

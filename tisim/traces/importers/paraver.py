@@ -28,7 +28,7 @@ from tisim.traces.importers.words import (
     SENDS,
     VECTORS,
     collective_word,
-    is_lost,
+    is_dropped,
     uniform_collective,
 )
 
@@ -454,7 +454,7 @@ class ParaverRank(RankConverter):
             self._is_finalized = True
         elif name.startswith("Init"):
             self._has_begun = True
-        elif name.startswith((*_LEFT_OUT, "call ")) or name == "Iprobe" or is_lost(name):
+        elif name.startswith((*_LEFT_OUT, "call ")) or name == "Iprobe" or is_dropped(name):
             self._notes.add(f"MPI_{name} is left out", self._place(begun))
 
     def _posted(self, messages: deque[_Message], begun: int, ended: int) -> Iterator[_Message]:

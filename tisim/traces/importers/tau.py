@@ -27,7 +27,7 @@ from tisim.traces.importers.words import (
     VECTORS,
     all_to_all_of_totals,
     collective_word,
-    is_lost,
+    is_dropped,
     uniform_collective,
     vector_collective,
 )
@@ -331,7 +331,7 @@ class TauRank(RankConverter):
                 f"MPI_{name} is left out: collectives are assumed to involve all ranks",
                 self._place(call),
             )
-        elif name in ("Probe", "Mprobe", "Cancel") or is_lost(name):
+        elif name in ("Probe", "Mprobe", "Cancel") or is_dropped(name):
             self._notes.add(f"MPI_{name} is left out", self._place(call))
 
     def _post(self, word: str, message: _Message) -> int:

@@ -55,7 +55,7 @@ _SPELLED = (
 )
 
 
-def is_lost(function: str) -> bool:
+def is_dropped(function: str) -> bool:
     """Return whether a call, named without ``MPI_``, has no line in a trace and is missed."""
     return not (
         is_query(function)

@@ -52,7 +52,7 @@ def has(function: Function) -> bool:
     if any(parameter.type == "char" and parameter.depth > 1 for parameter in function.parameters):
         return False
     name = function.name
-    return not function.is_unwritten or not (
+    return not function.is_untraced or not (
         function.has_large_counts or name.startswith(("MPI_Aint_", "MPI_Session_", "MPI_Status_"))
     )
 
@@ -245,7 +245,7 @@ def _returned(function: Function, found: list[_Local]) -> list[str]:
     conversions = [] if frees(function) else _conversions(function, found)
     if conversions:
         lines = ["if (tisim_wants_arguments()) {", *conversions, "}", *lines]
-    if function.is_unwritten and function.returns == "int":
+    if function.is_untraced and function.returns == "int":
         return ["if (f_ierror == NULL || *f_ierror == MPI_SUCCESS) {", *lines, "}"]
     return lines
 

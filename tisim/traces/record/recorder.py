@@ -78,7 +78,7 @@ def record(
     variables = {
         **settings.variables(),
         **counters.variables(),
-        **_room_for_parts(settings, parts),
+        **_parts_environment(settings, parts),
         "TISIM_RECORD_OUTPUT": str(merged),
         "TISIM_RECORD_LIBRARY": str(installed("libtisim_trace.so")),
     }
@@ -119,7 +119,7 @@ def _unseen(program: Path) -> tuple[str, ...]:
     return tuple(sorted(recorded[name] for name in names & recorded.keys()))
 
 
-def _room_for_parts(settings: Settings, parts: Path) -> dict[str, str]:
+def _parts_environment(settings: Settings, parts: Path) -> dict[str, str]:
     """Choose the ranks' output directory: next to the trace, or on their hosts, without notes."""
     if settings.gather is None:
         return {"TISIM_RECORD_DIRECTORY": str(parts), "TISIM_RECORD_NOTES": "1"}

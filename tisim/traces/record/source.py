@@ -17,7 +17,7 @@ from tisim.support.mpi import MpiLibrary, SourceCode
 from tisim.traces.record.fortran import fortran_wrappers
 from tisim.traces.record.layers import layer_wrappers
 from tisim.traces.record.posix_wrappers import posix_wrappers
-from tisim.traces.record.table import read_table, read_unwritten
+from tisim.traces.record.table import read_table, read_untraced
 from tisim.traces.record.wrappers import c_wrappers
 from tisim.traces.recorded import TRACE_LIBRARY
 
@@ -148,9 +148,9 @@ def recorder_source(variant: Variant = Variant()) -> dict[str, str]:
     texts["wrappers.c"] = c_wrappers(table)
     texts["fortran_wrappers.c"] = fortran_wrappers(table)
     if variant.arguments:
-        unwritten = read_unwritten()
-        texts["unwritten_wrappers.c"] = c_wrappers(unwritten)
-        texts["unwritten_fortran_wrappers.c"] = fortran_wrappers(unwritten)
+        untraced = read_untraced()
+        texts["untraced_wrappers.c"] = c_wrappers(untraced)
+        texts["untraced_fortran_wrappers.c"] = fortran_wrappers(untraced)
     if variant.layers:
         texts["layer_wrappers.c"] = layer_wrappers()
     if variant.posix:

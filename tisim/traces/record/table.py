@@ -1,5 +1,5 @@
 """Parser of the tables of MPI functions that the recorder wraps: ``functions.txt`` and, for those
-without a line in the trace, ``unwritten.txt``.
+without a line in the trace, ``untraced.txt``.
 """
 
 from __future__ import annotations
@@ -66,16 +66,16 @@ class Function:
     #: True if its counts are large; some libraries have all of MPI 4.0 except such functions.
     has_large_counts: bool = False
     #: True if it has no line in a trace.
-    is_unwritten: bool = False
+    is_untraced: bool = False
     #: Its return type.
     returns: str = "int"
 
 
-def read_unwritten() -> list[Function]:
+def read_untraced() -> list[Function]:
     """Return the functions without a line in a trace."""
     return [
-        replace(function, is_unwritten=True, has_large_counts=bool(function.name.endswith("_c")))
-        for function in _listed("unwritten.txt")
+        replace(function, is_untraced=True, has_large_counts=bool(function.name.endswith("_c")))
+        for function in _listed("untraced.txt")
     ]
 
 

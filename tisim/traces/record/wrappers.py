@@ -34,7 +34,7 @@ def c_statement(statement: str) -> str:
 
 def entering(function: Function) -> str:
     """Return the condition at the start of a wrapper: whether its call is recorded."""
-    enter = "tisim_enter_unwritten" if function.is_unwritten else "tisim_enter"
+    enter = "tisim_enter_untraced" if function.is_untraced else "tisim_enter"
     return f"{enter}_mpi_io" if function.name.startswith("MPI_File_") else enter
 
 
@@ -45,7 +45,7 @@ def frees(function: Function) -> bool:
 
 def around_mpi_io(function: Function, performed: list[str]) -> list[str]:
     """Return the code that performs a call, with the recorder's hooks around MPI-IO calls."""
-    if function.is_unwritten or not function.name.startswith("MPI_File_"):
+    if function.is_untraced or not function.name.startswith("MPI_File_"):
         return performed
     return ["  tisim_begin_mpi_io();", *performed, "  tisim_end_mpi_io();"]
 
@@ -55,7 +55,7 @@ def _wrapper(function: Function) -> str:
     name, returns = function.name, function.returns
     arguments = _arguments(function.parameters)
     lines, wrapper, performed = [], name, f"P{name}"
-    if function.is_unwritten:
+    if function.is_untraced:
         # Separate names: mpi.h may declare them with other const, as macros, or not at all.
         wrapper, performed = f"wrapper_of_{name}", f"performed_{name}"
         lines = [
@@ -89,8 +89,8 @@ def _wrapper(function: Function) -> str:
     if frees(function):
         lines.append("  tisim_keep_call_freeing();")
     call = f"  const {returns} error = {performed}({arguments});"
-    is_back = "if (error == MPI_SUCCESS) " if function.is_unwritten and returns == "int" else ""
-    lines += [*around_mpi_io(function, [call]), f"  {is_back}tisim_returned();"]
+    condition = "if (error == MPI_SUCCESS) " if function.is_untraced and returns == "int" else ""
+    lines += [*around_mpi_io(function, [call]), f"  {condition}tisim_returned();"]
     if after:
         lines.append(f"  if (error == MPI_SUCCESS) {{ {after} }}")
     lines += ["  tisim_leave();", "  return error;", "}"]
@@ -153,7 +153,7 @@ def letter_of(function: Function, parameter: Parameter) -> str:
     if parameter.is_array:
         return _letter_of_array(function, parameter)
     if parameter.type == "int":
-        is_rank = function.is_unwritten and name in ("rank", "rank_source", "rank_dest", "newrank")
+        is_rank = function.is_untraced and name in ("rank", "rank_source", "rank_dest", "newrank")
         return "P" if is_rank else "I"
     if parameter.type in _LARGE and name == "address":
         return "A"
@@ -163,7 +163,7 @@ def letter_of(function: Function, parameter: Parameter) -> str:
 def _letter_of_value(function: Function, parameter: Parameter) -> str:
     name = parameter.name
     if parameter.type == "int":
-        if name in ("dest", "source") or (function.is_unwritten and name == "rank"):
+        if name in ("dest", "source") or (function.is_untraced and name == "rank"):
             return "p"
         if name == "root":
             return "t"
@@ -179,7 +179,7 @@ def _letter_of_array(function: Function, parameter: Parameter) -> str:
     is_large = kind in _LARGE
     if kind == "MPI_Request":
         return "m"
-    if function.is_unwritten:
+    if function.is_untraced:
         if name == "coords":
             return "k" if parameter.is_const else "K"
         if function.name == "MPI_Cart_get":
@@ -200,7 +200,7 @@ def _letter_of_array(function: Function, parameter: Parameter) -> str:
 
 def _condition(function: Function) -> str:
     """Return the condition under which the MPI library has a function newer than version 3.1."""
-    if function.is_unwritten:
+    if function.is_untraced:
         return "HAS_LARGE_COUNTS" if function.has_large_counts else "HAS_MPI_4"
     if not function.has_large_counts:
         return "HAS_MPI_4"

@@ -18,7 +18,7 @@ from tests.unit.record.programs import (
 )
 from tisim.platform import new
 from tisim.traces import check, inspect
-from tisim.traces.given_calls import given_calls
+from tisim.traces.calls_with_arguments import calls_with_arguments
 from tisim.traces.record.layers import layer_wrappers
 
 # Every blocking call, without a view.
@@ -430,7 +430,7 @@ def test_calls_from_fortran(module: str, recorder: Recorder) -> None:
         expected = ACTIONS.format(first=1000 * rank, second=2000 + 100 * rank).split("\n")[1:-1]
         expected.insert(2, "file_set_view 0")
         assert trace.calls(rank)[1:-1] == expected
-    texts = [text for rank, text in given_calls(trace.file) if rank == 1]
+    texts = [text for rank, text in calls_with_arguments(trace.file) if rank == 1]
     opened = 'MPI_File_open(comm=MPI_COMM_WORLD, filename="shared.0", amode=9, '
     assert f"{opened}info=MPI_INFO_NULL, file=0)" in texts
     assert "MPI_File_seek(file=0, offset=500, whence=600)" in texts

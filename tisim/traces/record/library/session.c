@@ -161,7 +161,7 @@ bool tisim_enter(const char* function, const void* caller) {
   return true;
 }
 
-bool tisim_enter_unwritten(const char* function, const void* caller) {
+bool tisim_enter_untraced(const char* function, const void* caller) {
   const bool is_of_other_thread = many_threads && !is_first_thread();
   if (tisim_state.phase == TISIM_RECORDING && tisim_depth == 0 && !is_of_other_thread) {
     return tisim_enter(function, caller);
@@ -170,9 +170,9 @@ bool tisim_enter_unwritten(const char* function, const void* caller) {
   return false;
 }
 
-bool tisim_enter_unwritten_mpi_io(const char* function, const void* caller) {
+bool tisim_enter_untraced_mpi_io(const char* function, const void* caller) {
   if (!settings.is_posix_only && !settings.has_layers) {
-    return tisim_enter_unwritten(function, caller);
+    return tisim_enter_untraced(function, caller);
   }
   ++unrecorded;
   return false;

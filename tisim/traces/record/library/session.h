@@ -25,8 +25,8 @@ void tisim_leave_unrecorded(void);
 bool tisim_enter_mpi_io(const char* function, const void* caller);
 /* The same for functions without a line in the trace. Those of other threads are not counted, and
  * MPI-IO ones are not entered if POSIX calls are recorded: the trace then has these. */
-bool tisim_enter_unwritten(const char* function, const void* caller);
-bool tisim_enter_unwritten_mpi_io(const char* function, const void* caller);
+bool tisim_enter_untraced(const char* function, const void* caller);
+bool tisim_enter_untraced_mpi_io(const char* function, const void* caller);
 /* True if MPI-IO calls are written; otherwise they are counted. */
 bool tisim_records_mpi_io(void);
 /* Bracket the execution of the current MPI-IO function: its POSIX calls are recorded if both

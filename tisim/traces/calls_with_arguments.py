@@ -17,13 +17,13 @@ ATTRIBUTE = "mpi_call"
 BEFORE = "mpi_calls_before"
 _FIRST = 2  # index of the first argument in a line, after rank and action
 _NEW = {"comm_split": 3, "comm_dup": 3, "comm_idup": 3, "comm_group": 2, "comm_free": 2}
-_OPEN = re.compile(r"(dest=|source=)?\{(rank|comm|handle|group|)([+-]\d+)?\}")
+_PLACEHOLDER = re.compile(r"(dest=|source=)?\{(rank|comm|handle|group|)([+-]\d+)?\}")
 _GRID = re.compile(r"\{grid((?: \d+)+)((?: [+-]\d+)+)\}")
 _SEPARATOR = "\N{SYMBOL FOR RECORD SEPARATOR}"
 _REPEATED = re.compile(r"(\d+) x (.*)")
 
 
-def given_calls(path: Path) -> Iterator[tuple[int, str]]:
+def calls_with_arguments(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the rank and the text of each call, such as ``MPI_Send(buf=buffer0, count=10, ...)``.
 
     Raises InputError when the trace has none.
@@ -36,10 +36,10 @@ def given_calls(path: Path) -> Iterator[tuple[int, str]]:
     before = sorted((name for name in trace.attributes if name.startswith(BEFORE)), key=_place)
     for rank, attributes, words in lines_with(trace, path, ATTRIBUTE, *before):
         for name in before:
-            for kept in _kept(attributes.get(name, "")):
-                yield rank, _without_line(kept, rank)
+            for call in _expand_repeated(attributes.get(name, "")):
+                yield rank, _without_line(call, rank)
         if ATTRIBUTE in attributes:
-            yield rank, _closed(attributes[ATTRIBUTE], rank, words)
+            yield rank, _fill_placeholders(attributes[ATTRIBUTE], rank, words)
 
 
 def lines_with(
@@ -65,7 +65,7 @@ def _place(name: str) -> int:
     return int(name.removeprefix(BEFORE).lstrip("_") or 1)
 
 
-def _kept(texts: str) -> Iterator[str]:
+def _expand_repeated(texts: str) -> Iterator[str]:
     for text in filter(None, texts.split(_SEPARATOR)):
         repeated = _REPEATED.fullmatch(text)
         if repeated is None:
@@ -90,13 +90,13 @@ def _without_line(text: str, rank: int) -> str:
     return _GRID.sub(coordinates, text)
 
 
-def _closed(text: str, rank: int, words: list[str]) -> str:
+def _fill_placeholders(text: str, rank: int, words: list[str]) -> str:
     """Fill the placeholders of a text from its line."""
     action = words[1]
     named = dict(word.split("=", 1) for word in words if "=" in word)
     requests = named.get("request") or named.get("requests", "")
 
-    def close(found: re.Match[str]) -> str:
+    def fill(found: re.Match[str]) -> str:
         name, kind, offset = found.groups()
         if kind == "rank":
             return f"{name or ''}{rank + int(offset)}"
@@ -113,7 +113,7 @@ def _closed(text: str, rank: int, words: list[str]) -> str:
         place = _place_of_peer(action, name)
         return f"{name}rank{offset}" if place is None else f"{name}{words[place]}"
 
-    return _OPEN.sub(close, text)
+    return _PLACEHOLDER.sub(fill, text)
 
 
 def _place_of_peer(action: str, name: str) -> int | None:
