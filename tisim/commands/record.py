@@ -286,10 +286,10 @@ def report_run(recorded: Recorded) -> None:
             "them count as waiting and are in no volume",
             err=True,
         )
-    of_empty = ", ".join(f"{name} {count:,.0f}" for name, count in notes.empty.items() if count)
-    if of_empty:
+    empty_counts = ", ".join(f"{name} {count:,.0f}" for name, count in notes.empty.items() if count)
+    if empty_counts:
         click.echo(
-            f"subtracted from each computation as the cost of reading the counters: {of_empty}",
+            f"subtracted from each computation as the cost of reading the counters: {empty_counts}",
             err=True,
         )
     outside = [f"MPI_Init {format_seconds(notes.init)}"] if notes.init else []

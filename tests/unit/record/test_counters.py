@@ -126,17 +126,17 @@ def counts_the_clock_alone(recorder: Recorder, program: Path, counter: str) -> b
         r"^subtracted from each computation, .*: time ([\d,]+)$", trace.run.stderr, re.M
     )
     assert said is not None
-    of_empty = float(said[1].replace(",", ""))
+    empty_count = float(said[1].replace(",", ""))
     if counter == "time":
         volumes = [float(line.split()[-1]) for line in trace.lines[0] if " compute " in line]
         # Volumes of zero have no line.
         volumes += [0.0] * (3003 - len(volumes))
     else:
         volumes = [count for _, count in counts_of(Trace.open(trace.file), 0, "time")]
-    assert of_empty > 0
+    assert empty_count > 0
     assert len(volumes) >= 3003
-    # Without the subtraction, each of them would be of_empty.
-    return median(volumes) < 0.8 * of_empty
+    # Without the subtraction, each of them would be empty_count.
+    return median(volumes) < 0.8 * empty_count
 
 
 # An event's page as the kernel maps it, and a counter of the processor.

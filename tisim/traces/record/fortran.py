@@ -187,7 +187,7 @@ def _around(function: Function, arguments: str) -> list[str]:
         *(["tisim_unsupported();"] if function.is_counted else []),
         *(local.behind for local in variables if local.behind and local.name in before),
         *([_fortran(function.before)] if function.before else []),
-        *(["tisim_keep_call_freeing();"] if frees(function) else []),
+        *(["tisim_defer_freeing_call();"] if frees(function) else []),
     ]
     call = f"perform({arguments});"
     if statuses is not None:

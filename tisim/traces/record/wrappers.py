@@ -87,7 +87,7 @@ def _wrapper(function: Function) -> str:
         lines.append(f"  values[{[p.name for p in function.parameters].index(passed)}] = &passed;")
         after = re.sub(rf"\b{passed}\b", f"passed == {ignored} ? NULL : passed", after)
     if frees(function):
-        lines.append("  tisim_keep_call_freeing();")
+        lines.append("  tisim_defer_freeing_call();")
     call = f"  const {returns} error = {performed}({arguments});"
     condition = "if (error == MPI_SUCCESS) " if function.is_untraced and returns == "int" else ""
     lines += [*around_mpi_io(function, [call]), f"  {condition}tisim_returned();"]

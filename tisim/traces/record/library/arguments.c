@@ -5,7 +5,7 @@
  * address. Both are numbered by first use. Values that the line contains (requests, new
  * communicators, windows and files) are placeholders: "{}", "{comm}", "{handle}" and "{group}".
  *
- * Calls without a line in the trace are kept until the next line, with these numbers in their
+ * Calls without a line in the trace are deferred until the next line, with these numbers in their
  * texts, and with absolute peers in communicators with other numbers. Coordinates in grids are
  * relative to the own ones, "{grid 4 2 +0 +1}", after the dimensions. */
 #include "arguments.h"
@@ -22,10 +22,10 @@
 #define LONGEST_TEXT (65536 - 64)
 #define DEEPEST_TYPE 16
 /* Maximum bytes of the calls since the last line: capacity of their texts, split between calls. */
-#define MOST_KEPT ((TISIM_MOST_TEXTS / 2) * LONGEST_TEXT)
+#define MOST_DEFERRED ((TISIM_MOST_TEXTS / 2) * LONGEST_TEXT)
 
-static bool is_wanted;
-static bool is_back;
+static bool is_enabled;
+static bool has_returned;
 static const char* function; /* NULL: none */
 static const char* parameters;
 static const void* const* values;
@@ -36,30 +36,30 @@ static size_t length;
  * separator; "3 x " precedes one that was made three times in a row. */
 #define SEPARATOR "\xE2\x90\x9E"
 #define SEPARATOR_LENGTH (sizeof SEPARATOR - 1)
-static char* kept;
-static size_t kept_length;
-static size_t kept_room;
-static size_t last_kept;  /* offset of the last one */
-static uint64_t repeated; /* its number of repetitions */
-static uint64_t left_out; /* calls dropped for lack of room */
-static bool is_kept;      /* the current call has no line */
+static char* deferred;
+static size_t deferred_length;
+static size_t deferred_capacity;
+static size_t last_deferred; /* offset of the last one */
+static uint64_t repeated;    /* its number of repetitions */
+static uint64_t dropped;     /* calls dropped for lack of room */
+static bool is_deferred;     /* the current call has no line */
 
-void tisim_begin_arguments(void) { is_wanted = true; }
+void tisim_begin_arguments(void) { is_enabled = true; }
 
-bool tisim_wants_arguments(void) { return is_wanted; }
+bool tisim_wants_arguments(void) { return is_enabled; }
 
 void tisim_describe(const char* name, const char* its_parameters, const void* const* its_values) {
   function = its_values == NULL ? NULL : name;
   parameters = its_parameters;
   values = its_values;
-  is_back = false;
+  has_returned = false;
 }
 
-void tisim_returned(void) { is_back = true; }
+void tisim_returned(void) { has_returned = true; }
 
-void tisim_keep_call_freeing(void) {
-  is_back = true;
-  tisim_keep_call();
+void tisim_defer_freeing_call(void) {
+  has_returned = true;
+  tisim_defer_call();
 }
 
 void tisim_forget_call(void) { function = NULL; }
@@ -381,7 +381,7 @@ static void add_peer(int peer) {
     add("{rank%+d}", peer - rank);
     return;
   }
-  if (is_kept) {
+  if (is_deferred) {
     add("%d", peer);
     return;
   }
@@ -445,7 +445,7 @@ static void add_types(const MPI_Datatype* types, int count) {
 }
 
 static void add_statuses(const MPI_Status* statuses, int count) {
-  const bool is_of_requests = !is_kept && (value_of("m") != NULL || value_of("R") != NULL);
+  const bool is_of_requests = !is_deferred && (value_of("m") != NULL || value_of("R") != NULL);
   if (statuses == MPI_STATUS_IGNORE || statuses == MPI_STATUSES_IGNORE) {
     add(count < 0 ? "MPI_STATUS_IGNORE" : "MPI_STATUSES_IGNORE");
     return;
@@ -591,22 +591,22 @@ static void add_argument(char letter, const char* name, const void* value,
       add_type(*(const MPI_Datatype*)at, 0);
       break;
     case 'c':
-      if (is_behind && !is_kept) {
+      if (is_behind && !is_deferred) {
         add("{comm}");
       } else {
         add_comm(*(const MPI_Comm*)at);
       }
       break;
     case 'w':
-      if (is_kept) add_number(tisim_number_of_window(*(const MPI_Win*)at));
-      if (!is_kept) add("{handle}");
+      if (is_deferred) add_number(tisim_number_of_window(*(const MPI_Win*)at));
+      if (!is_deferred) add("{handle}");
       break;
     case 'f':
-      if (is_kept) add_number(tisim_number_of_file(*(const MPI_File*)at));
-      if (!is_kept) add("{handle}");
+      if (is_deferred) add_number(tisim_number_of_file(*(const MPI_File*)at));
+      if (!is_deferred) add("{handle}");
       break;
     case 'G': /* a group that the line names */
-      add(is_kept ? "-" : "{group}");
+      add(is_deferred ? "-" : "{group}");
       break;
     case 'h': /* a group */
       add_group(*(const MPI_Group*)at);
@@ -621,10 +621,10 @@ static void add_argument(char letter, const char* name, const void* value,
       add_errhandler(*(const MPI_Errhandler*)at);
       break;
     case 'm': /* requests */
-      add(is_kept ? "-" : "{}");
+      add(is_deferred ? "-" : "{}");
       break;
     case 'r': /* one */
-      if (is_kept) {
+      if (is_deferred) {
         add_request(*(const MPI_Request*)at);
       } else {
         add("{}");
@@ -644,9 +644,9 @@ static void render(void) {
   add("%s(", function);
   for (const char* at = parameters; *at != '\0'; at = strchr(at, ',') + 1, ++place) {
     const char* const name = at + 1;
-    const bool is_given = strchr(is_kept ? given : given_in_line, *at) != NULL;
+    const bool is_given = strchr(is_deferred ? given : given_in_line, *at) != NULL;
     add("%s%.*s=", place == 0 ? "" : ", ", (int)strcspn(name, ","), name);
-    if ((is_given && !is_back) || (position.ignored && strchr("idlVUY", *at) != NULL)) {
+    if ((is_given && !has_returned) || (position.ignored && strchr("idlVUY", *at) != NULL)) {
       add("-");
     } else {
       add_argument(*at, name, values[place], &position);
@@ -660,21 +660,21 @@ static void render(void) {
 }
 
 int64_t tisim_arguments(tisim_writer* writer) {
-  if (!is_wanted || function == NULL) return -1;
-  is_kept = false;
+  if (!is_enabled || function == NULL) return -1;
+  is_deferred = false;
   render();
   return tisim_writer_text(writer, text);
 }
 
 /* Returns whether there is room for `more` additional bytes, growing the buffer if necessary. */
 static bool has_room(size_t more) {
-  if (kept_length + more > MOST_KEPT) return false;
-  if (kept_length + more <= kept_room) return true;
-  const size_t larger = 2 * (kept_length + more);
-  char* const moved = realloc(kept, larger);
+  if (deferred_length + more > MOST_DEFERRED) return false;
+  if (deferred_length + more <= deferred_capacity) return true;
+  const size_t larger = 2 * (deferred_length + more);
+  char* const moved = realloc(deferred, larger);
   if (moved == NULL) return false;
-  kept = moved;
-  kept_room = larger;
+  deferred = moved;
+  deferred_capacity = larger;
   return true;
 }
 
@@ -684,36 +684,37 @@ static void end_repetition(void) {
   const size_t digits =
       (size_t)snprintf(times, sizeof times, "%llu x ", (unsigned long long)repeated);
   if (repeated > 1 && has_room(digits)) {
-    memmove(kept + last_kept + digits, kept + last_kept, kept_length - last_kept);
-    memcpy(kept + last_kept, times, digits);
-    kept_length += digits;
+    memmove(deferred + last_deferred + digits, deferred + last_deferred,
+            deferred_length - last_deferred);
+    memcpy(deferred + last_deferred, times, digits);
+    deferred_length += digits;
   }
   repeated = 0;
 }
 
-void tisim_keep_call(void) {
-  if (!is_wanted || function == NULL) return;
-  is_kept = true;
+void tisim_defer_call(void) {
+  if (!is_enabled || function == NULL) return;
+  is_deferred = true;
   render();
-  if (repeated != 0 && kept_length - last_kept == length + SEPARATOR_LENGTH &&
-      memcmp(kept + last_kept, text, length) == 0) {
+  if (repeated != 0 && deferred_length - last_deferred == length + SEPARATOR_LENGTH &&
+      memcmp(deferred + last_deferred, text, length) == 0) {
     ++repeated;
     return;
   }
   end_repetition();
-  if (left_out != 0 || !has_room(length + 32)) {
-    ++left_out;
+  if (dropped != 0 || !has_room(length + 32)) {
+    ++dropped;
     return;
   }
-  last_kept = kept_length;
-  memcpy(kept + kept_length, text, length);
-  kept_length += length;
-  memcpy(kept + kept_length, SEPARATOR, SEPARATOR_LENGTH);
-  kept_length += SEPARATOR_LENGTH;
+  last_deferred = deferred_length;
+  memcpy(deferred + deferred_length, text, length);
+  deferred_length += length;
+  memcpy(deferred + deferred_length, SEPARATOR, SEPARATOR_LENGTH);
+  deferred_length += SEPARATOR_LENGTH;
   repeated = 1;
 }
 
-/* Returns the number of bytes of kept calls from here on that fit into one text. */
+/* Returns the number of bytes of deferred calls from here on that fit into one text. */
 static size_t one_text(const char* from, size_t rest) {
   if (rest <= LONGEST_TEXT) return rest;
   size_t whole = 0;
@@ -725,23 +726,24 @@ static size_t one_text(const char* from, size_t rest) {
   return whole;
 }
 
-size_t tisim_kept_calls(tisim_writer* writer, int64_t* numbers) {
+size_t tisim_deferred_calls(tisim_writer* writer, int64_t* numbers) {
   size_t count = 0;
-  if (kept_length == 0) return 0;
+  if (deferred_length == 0) return 0;
   end_repetition();
-  if (left_out != 0) {
-    kept_length += (size_t)snprintf(kept + kept_length, kept_room - kept_length,
-                                    "%llu x ..." SEPARATOR, (unsigned long long)left_out);
+  if (dropped != 0) {
+    deferred_length +=
+        (size_t)snprintf(deferred + deferred_length, deferred_capacity - deferred_length,
+                         "%llu x ..." SEPARATOR, (unsigned long long)dropped);
   }
-  kept[kept_length - SEPARATOR_LENGTH] = '\0';
-  for (size_t from = 0; from < kept_length && count < TISIM_MOST_TEXTS;) {
-    const size_t size = one_text(kept + from, kept_length - from);
+  deferred[deferred_length - SEPARATOR_LENGTH] = '\0';
+  for (size_t from = 0; from < deferred_length && count < TISIM_MOST_TEXTS;) {
+    const size_t size = one_text(deferred + from, deferred_length - from);
     if (size == 0) break;
-    kept[from + size - SEPARATOR_LENGTH] = '\0';
-    numbers[count++] = tisim_writer_text(writer, kept + from);
+    deferred[from + size - SEPARATOR_LENGTH] = '\0';
+    numbers[count++] = tisim_writer_text(writer, deferred + from);
     from += size;
   }
-  kept_length = 0;
-  left_out = 0;
+  deferred_length = 0;
+  dropped = 0;
   return count;
 }

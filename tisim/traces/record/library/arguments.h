@@ -16,16 +16,17 @@ bool tisim_wants_arguments(void);
 void tisim_describe(const char* function, const char* parameters, const void* const* values);
 /* Signals that MPI has returned and its outputs are available. */
 void tisim_returned(void);
-/* Keeps the current call, which has no line; tisim_forget_call drops one that is not to be kept: a
- * failed test. A call that frees something is kept before it does, unless a line has its text. */
-void tisim_keep_call(void);
-void tisim_keep_call_freeing(void);
+/* Defers the current call, which has no line, to the next line; tisim_forget_call drops one that is
+ * not to be recorded: a failed test. A call that frees something is deferred before it does, unless
+ * a line has its text. */
+void tisim_defer_call(void);
+void tisim_defer_freeing_call(void);
 void tisim_forget_call(void);
 /* Returns the writer's number of the current call's text, for the first line that it writes. */
 int64_t tisim_arguments(tisim_writer* writer);
-/* Stores the writer's numbers of the texts of all calls kept since the last line; returns their
+/* Stores the writer's numbers of the texts of all calls deferred since the last line; returns their
  * number, at most TISIM_MOST_TEXTS. */
-size_t tisim_kept_calls(tisim_writer* writer, int64_t* numbers);
+size_t tisim_deferred_calls(tisim_writer* writer, int64_t* numbers);
 
 /* allocations.c, linked only if arguments are recorded: returns whether an address is in memory
  * that the program has allocated, with the number of that block and the offset in it. */

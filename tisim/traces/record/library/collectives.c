@@ -251,7 +251,7 @@ static void put_ranks(struct arguments* arguments, const int* ranks, int count) 
 void tisim_after_collective(enum tisim_word word, struct tisim_side* sent,
                             struct tisim_side* received, int root, MPI_Comm comm,
                             const struct tisim_posted* posted) {
-  if (tisim_between_groups(word, sent, received, root, comm, posted)) return;
+  if (tisim_write_intercomm_collective(word, sent, received, root, comm, posted)) return;
   const struct tisim_comm* const on = written_on(comm, posted);
   const int layout = layouts[word];
   if (on == NULL) return;

@@ -84,7 +84,7 @@ static double units_per_nanosecond;
 
 static bool is_cold;                          /* the counter `cold`, which measures time */
 static _Thread_local uint64_t since_emptying; /* nanoseconds of computation */
-static uint64_t of_empty; /* count of an empty computation, which includes reading the counter */
+static uint64_t empty_count; /* count of an empty computation, which includes reading the counter */
 static _Thread_local uint64_t last;
 static uint64_t last_of_all; /* all threads: QEMU's plug-in and a clock do not distinguish them */
 static char description[128];
@@ -192,13 +192,13 @@ static uint64_t take(const void* caller) {
 
 uint64_t tisim_counter_take(const void* caller) {
   const uint64_t units = take(caller);
-  return units > of_empty ? units - of_empty : 0;
+  return units > empty_count ? units - empty_count : 0;
 }
 
 uint64_t tisim_set_empty_computation(uint64_t units) {
   /* QEMU's plug-in skips the recorder, and the register counts only code of the program. */
-  of_empty = kind == KIND_QEMU || kind == KIND_REGISTER ? 0 : units;
-  return of_empty;
+  empty_count = kind == KIND_QEMU || kind == KIND_REGISTER ? 0 : units;
+  return empty_count;
 }
 
 uint64_t tisim_counter_now(void) {

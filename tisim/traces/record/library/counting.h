@@ -91,9 +91,9 @@ struct tisim_threads tisim_take_threads(uint64_t first);
 void tisim_begin_uncounted(void);
 void tisim_end_uncounted(FILE* notes);
 
-/* outside.c: other costs of time. Called after MPI_Init, which took `in_init` nanoseconds. */
-void tisim_begin_outside(uint64_t in_init);
-void tisim_note_outside(FILE* notes);
+/* overheads.c: other costs of time. Called after MPI_Init, which took `in_init` nanoseconds. */
+void tisim_begin_overheads(uint64_t in_init);
+void tisim_note_overheads(FILE* notes);
 
 /* cold_caches.c: flushes the rank's data from the caches, if the processor supports it. */
 bool tisim_can_empty_caches(void);

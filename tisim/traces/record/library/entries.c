@@ -16,7 +16,7 @@ static void start(const char* function, const int* required, int threads, uint64
                   const void* caller) {
   const uint64_t in_init = tisim_now() - before_init;
   if (!tisim_prepare(threads)) return;
-  tisim_begin_outside(tisim_adds_init() ? 0 : in_init);
+  tisim_begin_overheads(tisim_adds_init() ? 0 : in_init);
   const struct tisim_named none = tisim_on(0);
   const void* const values[] = {required, &threads};
   tisim_describe(function, required == NULL ? "" : "irequired,iprovided,", values);
@@ -79,7 +79,7 @@ EXPORTED int MPI_Session_finalize(MPI_Session* session) {
 #endif
 
 EXPORTED int MPI_Abort(MPI_Comm comm, int errorcode) {
-  tisim_give_up();
+  tisim_abort_recording();
   return PMPI_Abort(comm, errorcode);
 }
 

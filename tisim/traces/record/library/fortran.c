@@ -55,35 +55,35 @@ static bool is_ignored(const MPI_Fint* statuses) {
 }
 
 const MPI_Request* tisim_fortran_requests(const MPI_Fint* requests, int count) {
-  static struct tisim_room scratch;
+  static struct tisim_buffer scratch;
   const size_t size = (size_t)(count > 0 ? count : 0) + 1;
-  MPI_Request* const values = tisim_room(&scratch, size * sizeof *values);
+  MPI_Request* const values = tisim_buffer(&scratch, size * sizeof *values);
   for (int i = 0; i < count; ++i) values[i] = PMPI_Request_f2c(requests[i]);
   return values;
 }
 
 const MPI_Datatype* tisim_fortran_types(const MPI_Fint* types, MPI_Comm comm, int array) {
-  static struct tisim_room scratch[2];
+  static struct tisim_buffer scratch[2];
   int size = 0;
   int is_inter = 0;
   PMPI_Comm_test_inter(comm, &is_inter);
   if (is_inter) PMPI_Comm_remote_size(comm, &size);
   if (!is_inter) PMPI_Comm_size(comm, &size);
-  MPI_Datatype* const values = tisim_room(&scratch[array], ((size_t)size + 1) * sizeof *values);
+  MPI_Datatype* const values = tisim_buffer(&scratch[array], ((size_t)size + 1) * sizeof *values);
   for (int i = 0; i < size; ++i) values[i] = PMPI_Type_f2c(types[i]);
   return values;
 }
 
 MPI_Fint* tisim_fortran_statuses(MPI_Fint* statuses, int count, bool needed) {
-  static struct tisim_room scratch;
+  static struct tisim_buffer scratch;
   if (!needed || count <= 0 || !is_ignored(statuses)) return statuses;
-  return tisim_room(&scratch, (size_t)count * sizeof(MPI_Status));
+  return tisim_buffer(&scratch, (size_t)count * sizeof(MPI_Status));
 }
 
 const MPI_Status* tisim_statuses_from_fortran(const MPI_Fint* statuses, int count, bool needed) {
-  static struct tisim_room scratch;
+  static struct tisim_buffer scratch;
   if (!needed || count <= 0) return NULL;
-  MPI_Status* const values = tisim_room(&scratch, (size_t)count * sizeof *values);
+  MPI_Status* const values = tisim_buffer(&scratch, (size_t)count * sizeof *values);
   for (int i = 0; i < count; ++i) {
     PMPI_Status_f2c(statuses + (size_t)i * INTEGERS_PER_STATUS, &values[i]);
   }
@@ -101,9 +101,9 @@ const void* tisim_fortran_numbers(const MPI_Fint* numbers) {
 }
 
 const MPI_Status* tisim_fortran_described(const MPI_Fint* passed, const MPI_Fint* own, int count) {
-  static struct tisim_room scratch;
+  static struct tisim_buffer scratch;
   if (is_ignored(own) || count <= 0) return MPI_STATUSES_IGNORE;
-  MPI_Status* const values = tisim_room(&scratch, (size_t)count * sizeof *values);
+  MPI_Status* const values = tisim_buffer(&scratch, (size_t)count * sizeof *values);
   for (int i = 0; i < count; ++i) {
     PMPI_Status_f2c(passed + (size_t)i * INTEGERS_PER_STATUS, &values[i]);
   }
@@ -111,17 +111,17 @@ const MPI_Status* tisim_fortran_described(const MPI_Fint* passed, const MPI_Fint
 }
 
 const MPI_Datatype* tisim_fortran_type_list(const MPI_Fint* types, int count) {
-  static struct tisim_room scratch;
+  static struct tisim_buffer scratch;
   const size_t size = (size_t)(count > 0 ? count : 0) + 1;
-  MPI_Datatype* const values = tisim_room(&scratch, size * sizeof *values);
+  MPI_Datatype* const values = tisim_buffer(&scratch, size * sizeof *values);
   for (int i = 0; i < count; ++i) values[i] = PMPI_Type_f2c(types[i]);
   return values;
 }
 
 const char* tisim_fortran_text(const char* text, size_t length, int place) {
-  static struct tisim_room scratch[4];
+  static struct tisim_buffer scratch[4];
   while (length != 0 && text[length - 1] == ' ') --length;
-  char* const copy = tisim_room(&scratch[place], length + 1);
+  char* const copy = tisim_buffer(&scratch[place], length + 1);
   memcpy(copy, text, length);
   copy[length] = '\0';
   return copy;

@@ -23,14 +23,14 @@ struct further_counter {
     uint64_t weight;
   } term[MOST_TERMS];
   uint64_t last;
-  uint64_t of_empty; /* its count of an empty computation */
-  uint64_t count;    /* since the last written computation */
+  uint64_t empty_count; /* its count of an empty computation */
+  uint64_t count;       /* since the last written computation */
   int64_t attribute;
 };
 
 static struct further_counter counters[TISIM_MOST_COUNTERS];
 static size_t counter_count;
-static uint64_t first_of_empty; /* the same for the counter of the volumes */
+static uint64_t first_empty_count; /* the same for the counter of the volumes */
 
 static uint64_t now(struct further_counter* counter) {
   if (counter->is_time) return tisim_thread_time();
@@ -107,7 +107,7 @@ void tisim_take_further_counts(void) {
   for (size_t i = 0; i < counter_count; ++i) {
     struct further_counter* const counter = &counters[i];
     const uint64_t reading = now(counter);
-    const uint64_t begin = counter->last + counter->of_empty;
+    const uint64_t begin = counter->last + counter->empty_count;
     if (reading > begin) counter->count += reading - begin;
     counter->last = reading;
   }
@@ -141,14 +141,14 @@ void tisim_measure_empty_computation(void) {
       counters[i].count = 0;
     }
   }
-  first_of_empty = tisim_set_empty_computation(median(first));
-  for (size_t i = 0; i < counter_count; ++i) counters[i].of_empty = median(further[i]);
+  first_empty_count = tisim_set_empty_computation(median(first));
+  for (size_t i = 0; i < counter_count; ++i) counters[i].empty_count = median(further[i]);
 }
 
 void tisim_note_empty_computation(FILE* notes, const char* first) {
-  fprintf(notes, "empty %" PRIu64 " %s\n", first_of_empty, first);
+  fprintf(notes, "empty %" PRIu64 " %s\n", first_empty_count, first);
   for (size_t i = 0; i < counter_count; ++i) {
-    fprintf(notes, "empty %" PRIu64 " %s\n", counters[i].of_empty, counters[i].name);
+    fprintf(notes, "empty %" PRIu64 " %s\n", counters[i].empty_count, counters[i].name);
   }
 }
 

@@ -15,18 +15,18 @@ static inline void* tisim_checked(void* memory) {
   return memory;
 }
 
-struct tisim_room {
+struct tisim_buffer {
   void* memory;
   size_t size;
 };
 
 /* Returns room for `size` bytes, with the previous contents. */
-static inline void* tisim_room(struct tisim_room* room, size_t size) {
-  if (size > room->size) {
-    room->size = 2 * size;
-    room->memory = tisim_checked(realloc(room->memory, room->size));
+static inline void* tisim_buffer(struct tisim_buffer* buffer, size_t size) {
+  if (size > buffer->size) {
+    buffer->size = 2 * size;
+    buffer->memory = tisim_checked(realloc(buffer->memory, buffer->size));
   }
-  return room->memory;
+  return buffer->memory;
 }
 
 /* Numbers from 0 on. Loop iterations reuse the same ones, since the lowest free one is taken. */

@@ -201,11 +201,11 @@ void tisim_after_probe(int source, int tag, MPI_Comm comm, const MPI_Status* sta
   tisim_write(found ? TISIM_probe : TISIM_iprobe, arguments, 2, &named, false);
 }
 
-void tisim_asked_for_message(int source, int tag, MPI_Comm comm, bool found) {
+void tisim_record_probe(int source, int tag, MPI_Comm comm, bool found) {
   const struct tisim_comm* const on = tisim_comm_of_messages(comm);
   if (on == NULL) return;
   const uint64_t numbers[] = {(uint64_t)source, (uint64_t)tag, (uint64_t)on->number};
-  tisim_asked(tisim_key(TISIM_probe, numbers, 3), found);
+  tisim_record_test(tisim_key(TISIM_probe, numbers, 3), found);
 }
 
 /* A matched probe is written as a probe; the receive of its message names the source and tag that

@@ -31,7 +31,8 @@ __attribute__((constructor)) static void begin_program(void) {
 
 bool tisim_enter_posix(const char* function, const void* caller) {
   if (is_forked) return false;
-  return tisim_enter_beneath() || (tisim_is_recorded_thread() && tisim_enter(function, caller));
+  return tisim_enter_nested_posix() ||
+         (tisim_is_recorded_thread() && tisim_enter(function, caller));
 }
 
 struct tisim_open_file* tisim_file_of(int descriptor) {
@@ -50,7 +51,7 @@ bool tisim_has_mode(int flags) {
 }
 
 static enum tisim_layer layer_at_hand(void) {
-  return tisim_is_beneath() ? TISIM_LAYER_POSIX : TISIM_ALL_LAYERS;
+  return tisim_is_nested_posix() ? TISIM_LAYER_POSIX : TISIM_ALL_LAYERS;
 }
 
 /* The fields of a call on the file other than its numbers. */

@@ -134,7 +134,7 @@ void tisim_request_done(struct tisim_request* request);
  * reused only if it was not active. */
 void tisim_request_forget(struct tisim_request* request);
 
-/* Returns the key for `tisim_asked` of a test of this kind on objects with these numbers. */
+/* Returns the key for `tisim_record_test` of a test of this kind on objects with these numbers. */
 static inline uint64_t tisim_key(enum tisim_word kind, const uint64_t* numbers, size_t count) {
   uint64_t key = (uint64_t)kind;
   for (size_t i = 0; i < count; ++i) {
@@ -168,7 +168,7 @@ void tisim_after_startall(int count, const MPI_Request* requests, const void* va
                           size_t stride);
 void tisim_after_probe(int source, int tag, MPI_Comm comm, const MPI_Status* status, bool found);
 /* For non-blocking probes, before tisim_after_probe or tisim_after_mprobe. */
-void tisim_asked_for_message(int source, int tag, MPI_Comm comm, bool found);
+void tisim_record_probe(int source, int tag, MPI_Comm comm, bool found);
 void tisim_after_mprobe(int source, int tag, MPI_Comm comm, const MPI_Status* status,
                         MPI_Message message, bool found);
 void tisim_before_mrecv(MPI_Count count, MPI_Datatype type, MPI_Message message);
@@ -254,11 +254,11 @@ struct tisim_degrees tisim_degrees_of(MPI_Comm comm);
 /* Messages that implement a collective have tags above those that programs use. */
 #define TISIM_FIRST_TAG 2147483000
 
-/* between_groups.c: returns false if nothing is written: on communicators other than
+/* intercomm_collectives.c: returns false if nothing is written: on communicators other than
  * intercommunicators, and for persistent calls. */
-bool tisim_between_groups(enum tisim_word word, const struct tisim_side* sent,
-                          const struct tisim_side* received, int root, MPI_Comm comm,
-                          const struct tisim_posted* posted);
+bool tisim_write_intercomm_collective(enum tisim_word word, const struct tisim_side* sent,
+                                      const struct tisim_side* received, int root, MPI_Comm comm,
+                                      const struct tisim_posted* posted);
 
 /* files.c: the construction of a derived type. */
 struct tisim_contents {

@@ -228,8 +228,8 @@ void tisim_before_completion(int count, const MPI_Request* requests, const void*
   listed_count = count > 0 ? count : 0;
   needs_statuses = false;
   places = NULL;
-  static struct tisim_room room;
-  listed = tisim_room(&room, (size_t)listed_count * sizeof *listed);
+  static struct tisim_buffer buffer;
+  listed = tisim_buffer(&buffer, (size_t)listed_count * sizeof *listed);
   tisim_begin_list();
   for (int i = 0; i < listed_count; ++i) {
     listed[i] = NULL;
@@ -258,8 +258,8 @@ bool tisim_needs_statuses(void) { return needs_statuses; }
 MPI_Status* tisim_statuses(MPI_Status* statuses, const MPI_Status* ignored, int count,
                            bool needed) {
   if (statuses != ignored || !needed || count <= 0) return statuses;
-  static struct tisim_room room;
-  return tisim_room(&room, (size_t)count * sizeof(MPI_Status));
+  static struct tisim_buffer buffer;
+  return tisim_buffer(&buffer, (size_t)count * sizeof(MPI_Status));
 }
 
 static size_t put_numbers(const struct tisim_request* request, int64_t* numbers) {
@@ -379,7 +379,7 @@ static void ask(bool done) {
     const uint64_t number = (uint64_t)listed[i]->number;
     key = tisim_key(TISIM_test, (const uint64_t[]){key, number}, 2);
   }
-  if (key != TISIM_test) tisim_asked(key, done);
+  if (key != TISIM_test) tisim_record_test(key, done);
 }
 
 void tisim_after_one(bool is_test, bool done, const MPI_Status* status) {
@@ -480,7 +480,7 @@ void tisim_before_request_free(MPI_Request request, const void* variable) {
   struct tisim_request* const freed = tisim_request_find(request, variable);
   if (freed == NULL) return;
   if (is_one(freed) && freed->kept == NULL) write_one(TISIM_request_free, freed);
-  tisim_keep_call_freeing(); /* while its number is known */
+  tisim_defer_freeing_call(); /* while its number is known */
   tisim_request_forget(freed);
 }
 

@@ -53,12 +53,12 @@ static tisim_writer* writer;    /* NULL: this rank is not recorded, or no longer
 static char part[LONGEST_PATH]; /* the file of the writer; empty: there never was one */
 static int own_rank;
 static pid_t recording_process;
-static bool is_merged;    /* the ranks merge their parts at the end */
-static bool many_threads; /* MPI_THREAD_MULTIPLE: only the thread that called MPI_Init records */
-static uint64_t calls;    /* number of written calls */
-static uint64_t volume;   /* of the computation since the last line */
-static bool has_clock;    /* calls are timed */
-static bool is_beneath;   /* the current call is a POSIX one inside an MPI-IO function */
+static bool is_merged;       /* the ranks merge their parts at the end */
+static bool many_threads;    /* MPI_THREAD_MULTIPLE: only the thread that called MPI_Init records */
+static uint64_t calls;       /* number of written calls */
+static uint64_t volume;      /* of the computation since the last line */
+static bool has_clock;       /* calls are timed */
+static bool is_nested_posix; /* the current call is a POSIX one inside an MPI-IO function */
 static int64_t call_site = -1;       /* of the current MPI call; -1: not recorded */
 static uint64_t begin_time;          /* of the current MPI call; 0: times are not recorded */
 static uint64_t end_time;            /* 0: it has not ended */
@@ -194,14 +194,14 @@ void tisim_begin_mpi_io(void) {
 
 void tisim_end_mpi_io(void) { tisim_depth = 1; }
 
-bool tisim_enter_beneath(void) {
+bool tisim_enter_nested_posix(void) {
   if (tisim_depth != 2) return false;
   tisim_depth = 1;
-  is_beneath = true;
+  is_nested_posix = true;
   return true;
 }
 
-bool tisim_is_beneath(void) { return is_beneath; }
+bool tisim_is_nested_posix(void) { return is_nested_posix; }
 
 enum tisim_layer tisim_upper_layer(void) {
   return settings.has_layers ? TISIM_LAYER_MPI : TISIM_ALL_LAYERS;
@@ -221,21 +221,21 @@ bool tisim_begin_region(const void* caller) {
   return true;
 }
 
-static void keep_call(void) {
+static void defer_call(void) {
   if (writer == NULL || tisim_state.paused) {
     tisim_forget_call();
   } else {
-    tisim_keep_call();
+    tisim_defer_call();
   }
 }
 
 void tisim_leave(void) {
-  if (is_beneath) {
-    is_beneath = false;
+  if (is_nested_posix) {
+    is_nested_posix = false;
     tisim_depth = 2;
     return;
   }
-  if (settings.has_arguments) keep_call();
+  if (settings.has_arguments) defer_call();
   if (settings.has_timeline && begin_time != 0 && !tisim_state.paused) {
     tisim_timeline_call(current, begin_time, end_time == 0 ? tisim_now() : end_time);
   }
@@ -248,7 +248,7 @@ void tisim_unsupported(void) { tisim_count_unsupported(current, 1); }
 
 bool tisim_keeps_failed_tests(void) { return settings.keeps_failed_tests; }
 
-void tisim_asked(uint64_t key, bool answer) {
+void tisim_record_test(uint64_t key, bool answer) {
   if (!answer && !settings.keeps_failed_tests) tisim_forget_call();
   if (settings.keeps_failed_tests || settings.longest_poll == 0) return;
   volume = tisim_without_polling(key, answer, calls, volume, settings.longest_poll);
@@ -323,7 +323,7 @@ static void open_writer(bool compressed, int rank, int size) {
 
 /* A program may end without MPI_Finalize. A process forked by it does not count. */
 static void close_at_exit(void) {
-  if (getpid() == recording_process) tisim_give_up();
+  if (getpid() == recording_process) tisim_abort_recording();
 }
 
 int tisim_own_rank(void) { return own_rank; }
@@ -477,7 +477,7 @@ static void write_notes(void) {
   tisim_end_uncounted(file);
   tisim_note_polling(file);
   tisim_note_empty_computation(file, settings.counter);
-  tisim_note_outside(file);
+  tisim_note_overheads(file);
   fclose(file);
 }
 
@@ -500,7 +500,7 @@ void tisim_finish(const char* function, const void* caller) {
   if (settings.has_own_room && settings.directory != NULL) (void)rmdir(settings.directory);
 }
 
-void tisim_give_up(void) {
+void tisim_abort_recording(void) {
   if (writer != NULL) write_unsupported();
   tisim_close_timeline();
   close_writer(false);
@@ -538,16 +538,16 @@ int64_t tisim_write(enum tisim_word word, const int64_t* arguments, size_t count
   write_volume();
   tisim_write_samples(calls++);
   int64_t before[TISIM_MOST_TEXTS];
-  const size_t before_count = settings.has_arguments ? tisim_kept_calls(writer, before) : 0;
+  const size_t before_count = settings.has_arguments ? tisim_deferred_calls(writer, before) : 0;
   const struct tisim_call call = {
       word,
       arguments,
       count,
       named,
       call_site,
-      is_beneath ? -1 : take_duration(),
+      is_nested_posix ? -1 : take_duration(),
       tisim_layer(writer),
-      is_beneath || !settings.has_arguments ? -1 : tisim_arguments(writer),
+      is_nested_posix || !settings.has_arguments ? -1 : tisim_arguments(writer),
       before,
       before_count};
   const int64_t ticket = tisim_writer_call(writer, &call);
@@ -560,6 +560,6 @@ void tisim_write_matched(int64_t ticket, int64_t source) {
 }
 
 int64_t* tisim_numbers(size_t count) {
-  static struct tisim_room numbers;
-  return tisim_room(&numbers, count * sizeof(int64_t));
+  static struct tisim_buffer numbers;
+  return tisim_buffer(&numbers, count * sizeof(int64_t));
 }

@@ -34,9 +34,9 @@ bool tisim_records_mpi_io(void);
 void tisim_begin_mpi_io(void);
 void tisim_end_mpi_io(void);
 /* As tisim_enter, for a POSIX call inside an MPI-IO function; false elsewhere. */
-bool tisim_enter_beneath(void);
-/* True between tisim_enter_beneath and tisim_leave. */
-bool tisim_is_beneath(void);
+bool tisim_enter_nested_posix(void);
+/* True between tisim_enter_nested_posix and tisim_leave. */
+bool tisim_is_nested_posix(void);
 /* The layer of MPI-IO calls. */
 enum tisim_layer tisim_upper_layer(void);
 void tisim_leave(void);
@@ -57,14 +57,14 @@ bool tisim_adds_init(void);
 void tisim_begin(const void* caller, uint64_t in_init);
 /* Before MPI_Finalize; before MPI_Abort. */
 void tisim_finish(const char* function, const void* caller);
-void tisim_give_up(void);
+void tisim_abort_recording(void);
 void tisim_pause(bool pause, const void* caller);
 /* Counts the wrapper's function as one that a trace cannot express. */
 void tisim_unsupported(void);
 bool tisim_keeps_failed_tests(void);
 /* Records a test by the program; `key` identifies what it tests. The interval since its previous
  * test may be polling, which is not computation. Called before the answer is written. */
-void tisim_asked(uint64_t key, bool answer);
+void tisim_record_test(uint64_t key, bool answer);
 
 struct tisim_named tisim_on(int64_t comm);
 /* Writes the computation before this call, then the call. Actions that later calls depend on, such

@@ -115,7 +115,7 @@ void tisim_after_win_call(enum tisim_word word, MPI_Win window) {
 void tisim_after_win_test(bool done, MPI_Win window) {
   const struct window* const on = written(window);
   if (on == NULL) return;
-  tisim_asked(tisim_key(TISIM_win_wait, (const uint64_t[]){(uint64_t)on->number}, 1), done);
+  tisim_record_test(tisim_key(TISIM_win_wait, (const uint64_t[]){(uint64_t)on->number}, 1), done);
   if (done) write_call(TISIM_win_wait, on, &on->number, 1, NULL);
 }
 

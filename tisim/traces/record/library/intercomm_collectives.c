@@ -334,9 +334,9 @@ static void perform(const struct groups* groups, enum tisim_word word,
   }
 }
 
-bool tisim_between_groups(enum tisim_word word, const struct tisim_side* sent,
-                          const struct tisim_side* received, int root, MPI_Comm comm,
-                          const struct tisim_posted* posted) {
+bool tisim_write_intercomm_collective(enum tisim_word word, const struct tisim_side* sent,
+                                      const struct tisim_side* received, int root, MPI_Comm comm,
+                                      const struct tisim_posted* posted) {
   if (!tisim_is_inter(comm) || !tisim_is_active()) return false;
   if (posted != NULL && posted->is_persistent) return false;
   /* Their two sides are the same data. */

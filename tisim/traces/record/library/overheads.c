@@ -51,14 +51,14 @@ static void forget_most_memory(void) {
   fclose(file);
 }
 
-void tisim_begin_outside(uint64_t in_init) {
+void tisim_begin_overheads(uint64_t in_init) {
   init = in_init; /* 0: it is in the trace */
   first = costs_until_now();
   forget_most_memory();
   first_memory = bytes_of_status("VmRSS:");
 }
 
-void tisim_note_outside(FILE* notes) {
+void tisim_note_overheads(FILE* notes) {
   const struct costs last = costs_until_now();
   const uint64_t memory = bytes_of_status("VmHWM:");
   fprintf(notes,
