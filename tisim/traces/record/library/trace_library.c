@@ -59,8 +59,14 @@ void tisim_prepare_merge(void) {
   PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
 }
 
+/* Sends the bytes once the receiver has replied that it has memory for them. */
 static bool send_bytes(const char* bytes, uint64_t size, int to) {
-  if (PMPI_Send(&size, 1, MPI_UINT64_T, to, TAG, comm) != MPI_SUCCESS) return false;
+  int has_memory = 0;
+  if (PMPI_Send(&size, 1, MPI_UINT64_T, to, TAG, comm) != MPI_SUCCESS ||
+      PMPI_Recv(&has_memory, 1, MPI_INT, to, TAG, comm, MPI_STATUS_IGNORE) != MPI_SUCCESS ||
+      !has_memory) {
+    return false;
+  }
   while (size > 0) {
     const int count = (int)(size < BYTES_PER_MESSAGE ? size : BYTES_PER_MESSAGE);
     if (PMPI_Send(bytes, count, MPI_BYTE, to, TAG, comm) != MPI_SUCCESS) return false;
@@ -70,7 +76,8 @@ static bool send_bytes(const char* bytes, uint64_t size, int to) {
   return true;
 }
 
-/* Appends a zero to the bytes. If memory is insufficient, returns false with no data. */
+/* Appends a zero to the bytes. If memory is insufficient, returns false with no data, and the
+ * sender sends none. */
 static bool receive_bytes(tt_bytes* bytes, int from) {
   uint64_t size = 0;
   *bytes = (tt_bytes){NULL, 0};
@@ -78,8 +85,11 @@ static bool receive_bytes(tt_bytes* bytes, int from) {
     return false;
   }
   char* const data = calloc(1, (size_t)size + 1);
-  if (data == NULL) return false;
   bytes->data = data;
+  const int has_memory = data != NULL;
+  if (PMPI_Send(&has_memory, 1, MPI_INT, from, TAG, comm) != MPI_SUCCESS || !has_memory) {
+    return false;
+  }
   bytes->size = (size_t)size;
   for (uint64_t at = 0; at < size;) {
     const int count = (int)(size - at < BYTES_PER_MESSAGE ? size - at : BYTES_PER_MESSAGE);
