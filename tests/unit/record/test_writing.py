@@ -97,6 +97,45 @@ def test_the_ranks_merge_their_parts(recorder: Recorder, tmp_path: Path) -> None
         assert calls[1] == f"{rank} isend {(rank + 1) % 5} 0 64 request=0"
 
 
+# Rank 0 cannot allocate large blocks while the ranks merge their parts.
+WITHOUT_MEMORY = """
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+static int is_merging;
+void* calloc(size_t count, size_t size) {
+  if (is_merging && size > 16384) return NULL;
+  void* const memory = malloc(count * size);
+  return memory == NULL ? NULL : memset(memory, 0, count * size);
+}
+int main(int argc, char** argv) {
+  static char sent[1 << 16], received[1 << 16];
+  int rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int i = 0; i < 3000; ++i) {
+    MPI_Sendrecv(sent, rand() & 65535, MPI_CHAR, 1 - rank, 0, received, sizeof received, MPI_CHAR,
+                 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  is_merging = rank == 0;
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+def test_a_rank_without_memory_leaves_the_merge_to_the_command(
+    recorder: Recorder, tmp_path: Path
+) -> None:
+    output = tmp_path / "merged.tit"
+    program = recorder.compile(WITHOUT_MEMORY)
+    run = with_library(recorder, program, TISIM_RECORD_OUTPUT=str(output))
+    assert run.returncode == 0, run.stderr
+    assert "the ranks could not merge their parts" in run.stderr
+    assert not output.exists()
+    assert len([*(tmp_path / "parts").iterdir()]) == 2
+
+
 def test_parts_of_text_have_the_same_calls(one_recorder: Recorder, tmp_path: Path) -> None:
     """The recorder writes text if the trace library cannot be loaded."""
     ring, parts = one_recorder.compile(RING), tmp_path / "parts"
