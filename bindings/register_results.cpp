@@ -129,7 +129,7 @@ std::vector<ServerWait> longest_waits(const Simulation& s, std::int32_t file_sys
 
 void register_file_use(nb::module_& m, SimulationClass& simulation) {
   nb::class_<AccessCounters>(m, "AccessCounters",
-                           "Statistics of reads, or writes, of files with one name.")
+                             "Statistics of reads, or writes, of files with one name.")
       .def_ro("calls", &AccessCounters::calls)
       .def_ro("bytes", &AccessCounters::bytes)
       .def_ro("sequential", &AccessCounters::sequential,

@@ -310,7 +310,7 @@ def test_lost_time_is_ascribed_to_the_delays(
     lost = waited - float(before.waits["seconds"].sum())
     states = log.store.read("states")
     sums = [
-        log.wait_causes.sum_of(int(row))[0]
+        log.wait_causes.total_wait_caused(int(row))[0]
         for row in np.flatnonzero(
             np.isin(
                 states["rank"].astype(np.int64) << 32 | states["line"],

@@ -128,7 +128,9 @@ def _head(found: Inspection) -> Iterator[str]:
             "sizes and volumes that vary over time are omitted below; --statistics includes them"
         )
     if found.unreadable:
-        yield (f"{format_count(found.unreadable, 'line')} with unknown actions: tisim check lists them")
+        yield (
+            f"{format_count(found.unreadable, 'line')} with unknown actions: tisim check lists them"
+        )
 
 
 def _parts(found: Inspection) -> Iterator[Row]:

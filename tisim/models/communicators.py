@@ -51,7 +51,7 @@ class Communicator:
         collective = self._collectives.setdefault(self._entered[rank], CollectiveInstance(name))
         if collective.name != name:
             raise SimulationError(
-                f"rank {rank} calls {name} but another rank of the communicator calls {collective.name}"
+                f"rank {rank} calls {name}, but another rank of its communicator {collective.name}"
             )
         return collective
 

@@ -304,11 +304,11 @@ TEST("pack: another version is refused, and what is not packed") {
   std::string bytes = test::packed({"0 init\n"}, scratch);
   bytes[tit::kMagic.size()] = 3;
   CHECK(error_of(bytes, scratch) ==
-        "packed.tit: is a packed trace of version 3, and this tisim reads version 2; get a newer "
+        "packed.tit: is a packed trace of version 3, but this tisim reads version 2; get a newer "
         "tisim");
   bytes[tit::kMagic.size()] = 1;
   CHECK(error_of(bytes, scratch) ==
-        "packed.tit: is a packed trace of version 1, and this tisim reads version 2; pack the "
+        "packed.tit: is a packed trace of version 1, but this tisim reads version 2; pack the "
         "trace again");
   CHECK_THROWS(unpack(test::file_of("0 init\n", "x.tit"), scratch.file("out")), TraceError,
                "x.tit: is not a packed trace");

@@ -185,7 +185,7 @@ TEST("check: arguments of collectives that do not fit") {
   CHECK(says(checked({"gather 5 9 1", "gather 9 6 1"}), Severity::error, 1, 1,
              "gather is of 6 bytes, and of 5"));
   CHECK(says(checked({"alltoall 5 6", "alltoall 5 5"}), Severity::error, 0, 1,
-             "sends 5 bytes and expects 6 from a rank that makes the same call"));
+             "sends 5 bytes but expects 6 from a rank that makes the same call"));
   CHECK(says(checked({"allgatherv 5 5 6", "allgatherv 7 5 6"}), Severity::error, 1, 1,
              "sends 7 bytes but expects 6"));
   CHECK(says(checked({"reducescatter 5 5 0", "reducescatter 5 6 0"}), Severity::error, 1, 1,
@@ -255,9 +255,9 @@ TEST("check: whoever waits is told of the second look too, and can stop it") {
 }
 
 TEST("check: warnings about what the tracer lost") {
-  CHECK(says(
-      checked({"send 1 0 5 -1", "recv 0 0 5 -1"}), Severity::warning, 0, 0,
-      "has messages of type -1, whose size the tracer lost; they count as empty; so have 1 more"));
+  CHECK(says(checked({"send 1 0 5 -1", "recv 0 0 5 -1"}), Severity::warning, 0, 0,
+             "has messages of type -1, whose size the tracer lost; they are counted as empty; so "
+             "have 1 more"));
   CHECK(says(checked({"send 1 0 5", "recv -333 0 5"}), Severity::warning, 1, 0,
              "has receives from -333"));
 }
@@ -358,7 +358,7 @@ TEST("check of files: handles that are opened, used and closed are sound") {
 
 TEST("check of files: what is not open, or for other calls") {
   CHECK(says("0 write 3 8\n", 1, "which no line opened"));
-  CHECK(says("0 open 3 a\n0 close 3\n0 close 3\n", 3, "which line 2 has closed"));
+  CHECK(says("0 open 3 a\n0 close 3\n0 close 3\n", 3, "which line 2 closed"));
   CHECK(says("0 open 3 a\n0 open 3 b\n", 2, "open since line 1"));
   CHECK(says("0 open 3 a\n0 write 3 8\n", 2, "without the flag w"));
   CHECK(says("0 open 3 a wc\n0 pread 3 8 0\n", 2, "without the flag r"));
@@ -368,7 +368,7 @@ TEST("check of files: calls of MPI-IO are said once, though they make several op
   CHECK(said_of("0 file_open 3 a rwc\n0 file_write_all 3 8\n0 file_close 3\n").empty());
   CHECK(says("0 file_write_at_all 3 8 0\n", 1, "which no line opened"));
   CHECK(says("0 file_open 3 a\n0 file_write_ordered 3 8\n", 2, "without the flag w"));
-  CHECK(says("0 file_open 3 a\n0 file_close 3\n0 file_close 3\n", 3, "which line 2 has closed"));
+  CHECK(says("0 file_open 3 a\n0 file_close 3\n0 file_close 3\n", 3, "which line 2 closed"));
 }
 
 }  // namespace tisim

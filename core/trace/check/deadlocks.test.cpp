@@ -116,7 +116,7 @@ TEST("program end: what comes after finalize, and a finalize that is missing") {
   findings = findings_of({"init; compute 5", "init; compute 5; finalize"});
   CHECK(findings.size() == 1 && findings.front().severity == Severity::warning);
   CHECK(findings.front().line == 2);
-  CHECK(findings.front().message.find("no finalize") != std::string::npos);
+  CHECK(findings.front().message.find("without a finalize") != std::string::npos);
   CHECK(findings_of({"compute 5", "compute 5"}).empty());
 }
 

@@ -244,7 +244,7 @@ TEST("lines: whose rank is not the file's") {
   CHECK_THROWS(wrong("0 init\nx init\n"), TraceError,
                "rank-0:2: a line must start with the number");
   CHECK_THROWS(wrong("0 init\n0\n"), TraceError, "rank-0:2: a line needs an action");
-  CHECK_THROWS(wrong("0 init\n99999999999 init\n"), TraceError, "cannot be");
+  CHECK_THROWS(wrong("0 init\n99999999999 init\n"), TraceError, "too large");
 }
 
 TEST("lines: a file that ends inside a line") {

@@ -211,7 +211,7 @@ std::string error_of(ArgumentRole role, double value, std::int64_t size) {
       return "root " + written(value) + " is not a rank of a communicator of " +
              std::to_string(size) + " ranks; give one from 0 to " + std::to_string(size - 1);
     case ArgumentRole::type:
-      return "there is no type " + written(value) + "; types are numbered from -1 to 59";
+      return "no type " + written(value) + "; types are numbered from -1 to 59";
     case ArgumentRole::displacement:
       return "a displacement must be a whole number, got " + written(value);
     case ArgumentRole::neighbour:

@@ -43,8 +43,8 @@ TEST("vocabulary: custom actions") {
   CHECK(vocabulary.find("CheckPoint")->name == "checkpoint");
   CHECK(vocabulary.find("checkpoint")->form == Form::custom);
   CHECK(vocabulary.find("a_rather_long_name_of_an_action") != nullptr);
-  CHECK_THROWS(Vocabulary({"Send"}), std::invalid_argument, "already there");
-  CHECK_THROWS(Vocabulary({"x", "X"}), std::invalid_argument, "already there");
+  CHECK_THROWS(Vocabulary({"Send"}), std::invalid_argument, "already exists");
+  CHECK_THROWS(Vocabulary({"x", "X"}), std::invalid_argument, "already exists");
   CHECK_THROWS(Vocabulary({"two words"}), std::invalid_argument, "one word");
   CHECK_THROWS(Vocabulary({""}), std::invalid_argument, "one word");
 }

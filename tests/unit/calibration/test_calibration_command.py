@@ -136,7 +136,7 @@ def test_hosts_without_a_link_between_them(examples: Path) -> None:
     [
         (
             ["nominal.xml", "--bandwidth", "1GBps", "--latency", "1us"],
-            "unknown format of measurements (the file",
+            r"unknown format of measurements \(the file",
         ),
         (
             ["osu_bw.txt", "--bandwidth", "1GBps", "--latency", "1us"],

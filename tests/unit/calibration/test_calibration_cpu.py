@@ -43,7 +43,9 @@ def test_one_rate_that_does_not_fit() -> None:
     calibration = calibrate_cpu(
         timed(volume=[1e9] * 4, seconds=[0.5, 0.5, 1, 1], **{"class": list("AABB")})
     )
-    assert "one rate does not fit all computations; choose the class" in calibration.warnings[0]
+    assert (
+        "a single rate does not fit all computations; choose the class" in calibration.warnings[0]
+    )
     assert calibration.rate_for(problem_class="A").per_second == pytest.approx(2e9)
     assert calibration.rate_for(problem_class="B").per_second == pytest.approx(1e9)
     assert calibration.rate_for().what == "all computations"

@@ -150,7 +150,7 @@ def test_the_config_block_can_be_pasted() -> None:
     ("text", "line", "message"),
     [
         ("<platform>\n<x</platform>", 2, "not XML"),
-        ("<deployment/>", None, "begins with <platform>, this one with <deployment>"),
+        ("<deployment/>", None, "must begin with <platform>, not with <deployment>"),
     ],
 )
 def test_what_is_no_platform(tmp_path: Path, text: str, line: int | None, message: str) -> None:
@@ -303,7 +303,7 @@ def test_more_than_two_directions() -> None:
 
 def test_breakpoints_where_nothing_was_measured() -> None:
     calibration = calibrated(measured(SIZES, one_way()), breakpoints=[1000, 10**7])
-    assert warned(calibration, "both sides of 10000000 bytes: these breakpoints are not used")
+    assert warned(calibration, "both sides of 10000000 bytes: these breakpoints are ignored")
     assert calibration.transfer.breakpoints == (1000,)
 
 

@@ -167,12 +167,12 @@ def test_one_kind_of_file_for_another(tisim: CommandLine) -> None:
     refused(
         tisim,
         tisim.replay("--deployment", hosts, RING),
-        r"DIR/hosts:1: this is not XML, .* 'c-0.me'; a list of hosts is a host file \(--hosts\)",
+        "DIR/hosts:1: this is not XML .* begins with 'c-0.me'; use --hosts for a list of hosts",
     )
     refused(
         tisim,
         tisim.replay("--hosts", deployed, RING),
-        "DIR/platform.xml: this is XML, and a host file has a host a line; a deployment goes .*",
+        "DIR/platform.xml: this is XML, but a host file .*; use --deployment for a deployment",
     )
     refused(
         tisim,

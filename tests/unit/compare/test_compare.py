@@ -148,7 +148,7 @@ def test_whatever_else_both_have_is_compared() -> None:
     assert [(detail.name, detail.change) for detail in comparison.details] == [
         ("breakdown: wait: late sender", 1)
     ]
-    assert "most of all differs breakdown: wait: late sender (+1 s)" in comparison.reasons
+    assert "the largest difference is in breakdown: wait: late sender (+1 s)" in comparison.reasons
 
 
 def test_how_a_time_was_found_is_no_difference_in_time() -> None:

@@ -60,7 +60,7 @@ def test_another_number_of_ranks(one_mpi: Mpi, tmp_path: Path) -> None:
 def test_more_memory_than_there_is(one_mpi: Mpi, tmp_path: Path) -> None:
     huge = "10000000000000"
     trace = open_trace(tmp_path, f"send 1 0 {huge}", f"recv 0 0 {huge}")
-    with pytest.raises(InputError, match=r"need 2e\+07 MB of memory, and .* MB are free"):
+    with pytest.raises(InputError, match=r"need 2e\+07 MB of memory, but .* MB are free"):
         execute(trace, [one_mpi.run], compiler=one_mpi.cc)
 
 

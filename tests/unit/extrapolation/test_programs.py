@@ -133,7 +133,7 @@ def test_strong_scaling_is_fitted(tmp_path: Path) -> None:
     made = extrapolate(traces, 64, tmp_path / "made.tit", scaling="strong")
     assert made.volumes[0].fit.value == pytest.approx(1e6, rel=0.05)
     assert made.volumes[0].fit.error < 0.05
-    with pytest.raises(InputError, match="not as"):
+    with pytest.raises(InputError, match="scaling must be one of auto, strong, weak, not 'linear'"):
         extrapolate(traces, 64, tmp_path / "made.tit", scaling="linear")
 
 

@@ -318,7 +318,7 @@ def test_the_fabric_of_a_step_is_set_by_name() -> None:
     machine = STEP_MACHINES["h100"].with_values(("fabric=fat-tree", "oversubscription=2"))
     assert machine.hardware.switch_nodes == 4
     assert machine.uplink_rate == pytest.approx(4 * 8 * machine.between_rate / 2)
-    with pytest.raises(InputError, match="fabric is one of rail, fat-tree, not 'torus'"):
+    with pytest.raises(InputError, match="fabric must be one of rail, fat-tree, not 'torus'"):
         STEP_MACHINES["h100"].with_values(("fabric=torus",))
 
 

@@ -137,7 +137,7 @@ def simulated(tisim: CommandLine, *options: str) -> str:
 def test_a_switch_that_carries_nothing_is_refused(tisim: CommandLine) -> None:
     numbers = ["--nodes", "2", "--bandwidth", "1GBps", "--latency", "1us", "--speed", "1Gf"]
     output = str(tisim.directory / "p.xml")
-    said = "the backbone must be above zero, not '0'; without one the switch carries all .*"
+    said = "the backbone must be above zero, not '0'; omit it for a switch .*"
     refused(
         tisim, tisim("platform", "new", "cluster", *numbers, "--backbone", "0", "-o", output), said
     )

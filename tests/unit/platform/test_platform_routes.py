@@ -219,7 +219,7 @@ def test_zones_nested_200_deep(load: Load) -> None:
         ),
         (
             '<zoneRoute src="a1" dst="C" gw_src="a1" gw_dst="c1"><link_ctn id="ab"/></zoneRoute>',
-            "src='a1' is in zone A, not right in zone w",
+            "src='a1' is in zone A, not directly in zone w",
         ),
         (
             '<bypassZoneRoute src="a1" dst="C" gw_src="a1" gw_dst="c1"><link_ctn id="ab"/>'

@@ -160,7 +160,7 @@ def test_the_time_that_a_rank_waits_for_an_accelerator(
     program = one_recorder.compile(ACCELERATED, "-Wl,--no-as-needed", str(library))
     trace = one_recorder.record(program)
     waited = re.search(
-        r"waited for an accelerator (in CUDA or HIP calls) for up to (\d+) % of their time,",
+        r"waited for an accelerator \(in CUDA or HIP calls\) for up to (\d+) % of their time,",
         trace.run.stderr,
     )
     assert waited is not None

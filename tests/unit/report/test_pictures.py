@@ -181,7 +181,7 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "<svg" in picture.read_text()
     wrong = run.replay("--gantt", str(tmp_path / "ring.pdf"), ring)
     assert wrong.status == 2
-    assert "ring.pdf: a Gantt chart's suffix is one of .svg, .png" in wrong.err
+    assert "ring.pdf: the suffix of a Gantt chart must be one of .svg, .png" in wrong.err
     nowhere = run.replay("--gantt", str(tmp_path / "nowhere" / "ring.svg"), ring)
     assert (nowhere.status, "cannot be written" in nowhere.err) == (2, True)
 

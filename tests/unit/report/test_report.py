@@ -75,7 +75,7 @@ def test_it_says_what_is_known(lu: Path) -> None:
     for words in (
         "lu.S.4 on graphene.xml: 79.3505 ms",
         "><b>late sender</b></a>: ",
-        "><b>lower latency</b></a> could help most: by 39.9%",
+        "><b>lower latency</b></a> could help most: by up to 39.9%",
         "graphene-3.nancy.grid5000.fr",
         "smpi/coll-selector",
         "AS_sgraphene1_link_0_limiter",
@@ -207,8 +207,8 @@ def late(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_first_page_names_what_delays_everybody(late: Path) -> None:
     text = late.read_text()
     for words in (
-        "<b>Rank 7 once computes for 30 ms</b></a>, 30 times as long as usual, at ",
-        "11 ranks wait because of it, 319 ms together.",
+        "<b>Rank 7 computes once for 30 ms</b></a>, 30 times as long as usual, at ",
+        "11 ranks wait because of it, 319 ms in total.",
         "rank 7 computes for 30 ms, usually 1 ms",
         "tisim replay --speed x2",
     ):

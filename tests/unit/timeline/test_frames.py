@@ -81,13 +81,13 @@ def test_names_are_those_of_the_functions() -> None:
 
 def test_the_libraries_read_them(lu: tisim.Result) -> None:
     if importlib.util.find_spec("hatchet") is None:
-        with pytest.raises(InputError, match="this needs hatchet, which is not installed"):
+        with pytest.raises(InputError, match="hatchet is required but not installed"):
             lu.frames.hatchet()
     else:
         frame = lu.frames.hatchet().dataframe  # type: ignore[attr-defined]
         assert frame["time"].sum() == pytest.approx(lu.finish.sum())
     if importlib.util.find_spec("pipit") is None:
-        with pytest.raises(InputError, match="this needs pipit, which is not installed"):
+        with pytest.raises(InputError, match="pipit is required but not installed"):
             lu.frames.pipit()
     else:
         matrix = lu.frames.pipit().comm_matrix()  # type: ignore[attr-defined]

@@ -288,7 +288,11 @@ def test_the_printed_critical_path_is_whole(
     mg = str(ROOT / "traces" / "npb.S.tar.xz" / "mg.S.16")
     graphene = str(ROOT / "platforms" / "graphene.xml")
     printed = command.replay("--breakdown", mg, platform=graphene).out
-    table = printed.partition("The critical path")[2].partition("\n\n")[0].splitlines()[2:]
+    table = (
+        printed.partition("Composition of the critical path")[2]
+        .partition("\n\n")[0]
+        .splitlines()[2:]
+    )
     assert table[-1].startswith("  and 4 more")
     assert sum(float(line.split()[-2].rstrip("%")) for line in table) == pytest.approx(100, abs=0.5)
 

@@ -137,7 +137,7 @@ def test_nothing_is_left_of_what_fails(tmp_path: Path) -> None:
     assert (tmp_path / "x.tit").read_bytes() == whole
     (tmp_path / "x.tit").write_bytes(whole[:-1])
     with pytest.raises(
-        InputError, match=r"x.tit: is damaged: it has \d+ bytes of \d+; get it again"
+        InputError, match=r"x.tit: is damaged: it has \d+ bytes of \d+; download it again"
     ):
         unpack(tmp_path / "x.tit", tmp_path / "again")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "x.tit"]

@@ -282,7 +282,7 @@ def test_replays_with_matched_sources_wait_for_them(tmp_path: Path) -> None:
 
 
 def test_traces_without_matched_sources_are_refused() -> None:
-    with pytest.raises(InputError, match=r"does not contain whom .* matched; leave tisim/sources"):
+    with pytest.raises(InputError, match=r"lacks the matched senders .*; leave tisim/sources"):
         times(BACKBONE.parents[1] / "traces" / "ring.4", "matched")
 
 

@@ -191,7 +191,7 @@ def test_each_leads_to_what_it_says(tmp_path: Path) -> None:
         timeline=tmp_path / "run.tir",
     )
     late = found(tmp_path / "run.tir")[1]
-    assert str(late["text"]).startswith(f"**Rank {LATE} once computes for 10.6 ms**")
+    assert str(late["text"]).startswith(f"**Rank {LATE} computes once for 10.6 ms**")
     rank, time = late["point"]  # type: ignore[misc]
     assert rank == LATE and 0.011 < time < 0.022
     assert late["begin"] < time < late["end"]  # type: ignore[operator]

@@ -125,20 +125,20 @@ def test_every_state_of_the_legend_is_drawn(page: Any) -> None:
 
 def test_a_click_on_the_picture_selects_a_state(page: Any) -> None:
     click_at(page, 0.5, 0.4)
-    panel_says(page, "in the trace of rank 1")
+    panel_says(page, "of the trace of rank 1")
     keys(page, "n")
-    panel_says(page, "in the trace of rank 1")
+    panel_says(page, "of the trace of rank 1")
 
 
 def test_the_address_holds_the_view(page: Any, viewer: Viewer) -> None:
     keys(page, "w", "w", "m")
     click_at(page, 0.5, 0.1)
-    panel_says(page, "in the trace of rank 0")
+    panel_says(page, "of the trace of rank 0")
     shown = window(page)
     address = wait_for(page, "return location.hash.includes('m=1') && location.href")
     page.get("about:blank")
     page.get(address)
-    panel_says(page, "in the trace of rank 0")
+    panel_says(page, "of the trace of rank 0")
     assert window(page) == shown
     assert page.execute_script("return document.getElementById('arrows').checked")
 
@@ -390,7 +390,7 @@ def test_colours_orders_and_the_call_path(page: Any, viewer: Viewer) -> None:
     wait_for(page, "return document.getElementById('depth-chart').dataset.drawn === '1'")
     order = json.loads(viewer.get("ask/order?name=wait")[1])["ranks"]
     click_at(page, 0.5, 0.1)
-    panel_says(page, "in the trace of rank" if order else "")
+    panel_says(page, "of the trace of rank" if order else "")
     panel_says(page, f"{order[0]} on graphene-{order[0]}")
     says = f"return document.getElementById('depth-name').textContent.includes('Rank {order[0]}:')"
     wait_for(page, says)
@@ -427,7 +427,7 @@ def test_a_killed_server_is_noticed(driver: Any, run_file: Path) -> None:
         running.process.communicate(timeout=60)
         keys(driver, "w")
         says = "const message = document.getElementById('message'); return !message.hidden && "
-        wait_for(driver, says + "message.textContent.includes('has tisim view been stopped?')")
+        wait_for(driver, says + "message.textContent.includes('was tisim view stopped?')")
     driver.get_log("browser")
     driver.get_log("performance")
 

@@ -154,7 +154,7 @@ def test_ranks_by_what_they_do(run_file: Path) -> None:
     assert orders.order("state:compute").ranks.tolist() == np.argsort(-seconds).tolist()
     for name in orders.names():
         assert sorted(orders.order(str(name["name"])).ranks.tolist()) == [0, 1, 2, 3]
-    with pytest.raises(InputError, match="there is no order of ranks 'luck'"):
+    with pytest.raises(InputError, match="no order of ranks 'luck'"):
         orders.order("luck")
 
 
@@ -261,7 +261,9 @@ def test_runs_of_other_programs_are_refused(
         platform=GRAPHENE,
         timeline=tmp_path / "other.tir",
     )
-    refused(tisim_, tisim_(*arguments), r".*other.tir: has 4 ranks, .*one.tir has 2: only runs.*")
+    refused(
+        tisim_, tisim_(*arguments), r".*other.tir: has 4 ranks, but .*one.tir has 2: only runs.*"
+    )
 
 
 def test_the_server_answers_for_both(viewer: viewers.Viewer, runs: tuple[Path, Path]) -> None:

@@ -33,8 +33,8 @@ class Alignment:
     def __init__(self, first: RunFile, second: RunFile) -> None:
         if first.ranks != second.ranks:
             raise InputError(
-                f"has {second.ranks} ranks and {first.path} {first.ranks}: only runs with the same "
-                "number of ranks can be aligned",
+                f"has {second.ranks} ranks, but {first.path} has {first.ranks}: only runs with the "
+                "same number of ranks can be aligned",
                 file=second.path,
             )
         self._ends = first.end, second.end
