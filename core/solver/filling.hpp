@@ -37,7 +37,7 @@ struct BottleneckProposal {
   LevelRange range;
 };
 
-// What is filled: a whole component from level 0, or only the variables at and above a level.
+// Extent of a filling: a whole component from level 0, or only the variables at and above a level.
 enum class Extent { whole, resumed };
 
 class ProgressiveFilling {

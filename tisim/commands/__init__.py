@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Container, Iterable, Sequence
 from functools import cached_property
 
-# Not the module: the name `inspect` of this package is that of a command.
+# Names, not the module: `inspect` is a command in this package.
 from inspect import Parameter, getdoc, signature
 from itertools import chain, takewhile
 from pathlib import Path
@@ -209,7 +209,7 @@ def opened_name(traces: tuple[str, ...]) -> str | list[str]:
 
 def named_hosts(text: str) -> str | list[str]:
     """The value of ``--hosts``: the name of a file, or names of hosts between commas."""
-    # False for what cannot be a name. A file that is missing is an error where it is read.
+    # False for impossible names. A missing file is reported when it is read.
     if os.path.exists(text) or ("," not in text and os.sep in text):  # noqa: PTH110
         return text
     if "," not in text:

@@ -103,7 +103,7 @@ def benchmark_command(
         click.echo(click.get_current_context().get_help())
 
 
-# Parameters that only runs have.
+# Parameters that apply only with --run.
 _OF_RUNS = ("output", "largest", "sizes", "repetitions", "seconds", "mpicc")
 
 

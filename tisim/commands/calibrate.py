@@ -284,7 +284,7 @@ def _cpu(
         from tisim.studies.calibration.cpu import complete
 
         hosts = calibrate_cpu(rate.of(timed)).hosts if host_speeds else {}
-        # Recorded volumes that have times beside them are instructions; others may be anything.
+        # Recorded volumes with additional times are instructions; others may be anything.
         options = {} if times else {"tisim/speeds": "instructions"}
         for remark in complete(platform, output, rate, hosts, options):
             click.echo(f"warning: {remark}", err=True)

@@ -13,7 +13,7 @@ import click
 from tisim.errors import InputError, TisimError
 from tisim.support.limits import DEFAULT_LIMIT, LIMIT_VARIABLE, unpacking_limit
 
-# Sub-commands in the order of the help, in groups: what the help says of each.
+# Sub-commands in groups, in the order of the help, with their descriptions.
 _GROUPS = {
     "Predict": {
         "replay": "Predict the run time of an MPI program from its trace.",
@@ -58,7 +58,7 @@ _GROUPS = {
         "completion": "Print the completion script for bash, zsh or fish.",
     },
 }
-# The modules of commands that are not called as they are.
+# Modules of commands with other names.
 _MODULES = {
     "cc": "counting",
     "c++": "counting",
@@ -71,7 +71,7 @@ _COMMANDS = {name: of for group in _GROUPS.values() for name, of in group.items(
 
 #: The exit status of an error of tisim itself, as sysexits.h has it.
 INTERNAL_ERROR = 70
-# The content of its message: the innermost calls, and the beginning of the error's text.
+# Limits of its message: number of innermost calls, and characters of the error's text.
 _MOST_FRAMES = 6
 _MOST_LETTERS = 300
 
@@ -180,7 +180,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except TisimError as error:
         status = _fail(str(error), 1)
     except BrokenPipeError:
-        # The reader of the output has closed it; the interpreter must not report the rest.
+        # The reader has closed the output; the interpreter must not report unwritten data.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 1
     except MemoryError:
@@ -190,7 +190,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         status = _fail(f"{name}{error.strerror or error}", 2)
     except Exception as error:
         if isinstance(error.__cause__, KeyboardInterrupt):
-            # Before Python 3.12, one that came while a class was made is hidden in a RuntimeError.
+            # Before Python 3.12, an interrupt during class creation is hidden in a RuntimeError.
             sys.exit(_fail("stopped by Ctrl-C", 130))
         lacking = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
         if isinstance(error, ModuleNotFoundError) and lacking not in ("", "tisim"):

@@ -22,10 +22,10 @@ _LABELS = {
     "bytes_sent": "bytes sent",
     "messages_sent": "messages sent",
 }
-# So many ranks and details are listed; --json has all.
+# Ranks and details listed; --json has all.
 _MOST_RANKS = 10
 _MOST_DETAILS = 20
-# A smaller part of a rank's difference comes from adding times up in another order.
+# Smaller fractions of a rank's difference are rounding: times are summed in another order.
 _ROUNDING = 1e-6
 
 

@@ -6,7 +6,7 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 SHELLS = ("bash", "zsh", "fish")
-# The variable by which the script asks tisim for completions.
+# Environment variable with which the script requests completions.
 VARIABLE = "_TISIM_COMPLETE"
 
 

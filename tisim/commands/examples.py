@@ -33,7 +33,7 @@ def examples_command(directory: Path) -> None:
             "exists and is not an empty directory; choose another name", file=directory
         )
     package = Path(__file__).parents[1]
-    # A checkout has them beside the package, an installed package inside.
+    # Next to the package in a checkout, inside an installed package.
     home = package / "_data" if (package / "_data").is_dir() else package.parent
     try:
         for name in _FOLDERS:

@@ -23,7 +23,7 @@ from tisim.traces import Trace
 if TYPE_CHECKING:
     from tisim.studies.validation.explanation import Explanation
 
-# Parts that are printed, and the least part of the time that one of them has or differs by.
+# Parts printed, and the minimum fraction of the time that a part takes or differs by.
 _ROWS = 12
 _LEAST = 1e-3
 

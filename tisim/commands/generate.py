@@ -40,7 +40,7 @@ _READERS: dict[str, Callable[[str, str], object]] = {
     "GRID": _grid,
 }
 
-# Parameter of a pattern -> option (its names, by commas), its values, what the help says.
+# Parameter of a pattern -> option (comma-separated names), its values, its help.
 _OPTIONS: dict[str, tuple[str, str | type | click.Choice[Access], str]] = {
     "ranks": ("--ranks,--np", int, "Number of ranks."),
     "iterations": ("--iterations", int, "Number of iterations."),
@@ -91,7 +91,7 @@ _OPTIONS: dict[str, tuple[str, str | type | click.Choice[Access], str]] = {
     "read_back": ("--read-back", bool, "Read the data back after writing."),
     "fsync": ("--fsync", bool, "Call fsync after the writes."),
 }
-# The sizes of some patterns may be several.
+# Some patterns take several sizes.
 _SEVERAL_SIZES = {
     "halo2d": "Size of an edge: one size, or one per dimension, such as 8192,1KiB.",
     "halo3d": "Size of a face: one size, or one per dimension, such as 8192,8192,1KiB.",

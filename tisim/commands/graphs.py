@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tisim.simulation.goal import GoalResult
     from tisim.traces import Trace
 
-# Options of ``tisim replay`` that a schedule has a use for.
+# Options of ``tisim replay`` that apply to schedules.
 _OF_SCHEDULES = {
     "platform_file", "deployment_file", "hosts", "items", "ranks", "json_file", "bandwidth",
     "latency", "speed", "mapping_rule", "traces",
@@ -157,7 +157,7 @@ def check_launched(trace: Trace, graph_file: str) -> str:
     from tisim.gpu.machines import MACHINES
     from tisim.gpu.machines_platform import gpu_cluster
 
-    # Which order is wrong does not depend on the machine.
+    # Errors of order do not depend on the machine.
     machine = MACHINES["a100"]
     platform = gpu_cluster(replace(machine, nodes=-(-trace.ranks // machine.gpus)))
     try:
@@ -182,7 +182,7 @@ def check_graph(name: str, json_file: str | None) -> bool:
             from tisim.gpu.step_machine import STEP_MACHINES
             from tisim.gpu.step_run import run_step
 
-            # Which order is wrong does not depend on how long anything takes.
+            # Errors of order do not depend on durations.
             result = run_step(graph := parse_graph(text, name), STEP_MACHINES["a100"])
             facts = {"ranks": graph.ranks, "operations": result.launched}
     except (InputError, SimulationError) as error:

@@ -88,7 +88,7 @@ def platform_command(
         report_written(drawing)
     if route is not None:
         src, dst = (platform.host(name) for name in route)
-        # What goes to standard output with --json - is JSON alone.
+        # With --json -, standard output contains only JSON.
         click.echo(describe_route(src, dst, platform.route(src, dst)), err=json_file == "-")
     if json_file is not None:
         write_json(asdict(describe(platform)), json_file, indent=2)

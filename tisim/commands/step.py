@@ -165,7 +165,7 @@ def step_command(
     if gantt is not None:
         write_picture(draw_step(result), gantt)
         report_written(gantt)
-    # The measured steps are of training, without the machine's own gaps or recorded kernels.
+    # Measured steps are training steps, without machine-specific gaps or recorded kernels.
     is_alike = recording is None and read.trains and not has_own_times(read)
     interval = step_interval(read.ranks, chosen.hardware.gpus) if is_alike else None
     tables: dict[str, dict[str, float]] = {}

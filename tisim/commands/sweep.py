@@ -20,9 +20,9 @@ from tisim.support.quantities import format_seconds
 if TYPE_CHECKING:
     import pandas as pd
 
-# A table of more scenarios than this is left to the file.
+# Larger tables are written only to the file.
 _MOST_SHOWN = 40
-# Texts in it are cut at this length.
+# Maximum length of texts in the table.
 _WIDEST = 60
 
 

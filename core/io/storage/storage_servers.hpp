@@ -56,7 +56,7 @@ class MetadataServer {
   double free_ = 0.0;  // seconds
 };
 
-// Which ranks waited for which servers of a file system, and how long.
+// Waiting times of ranks for the servers of a file system.
 //
 // A rank waits for the server that replies last to its call. Servers that reply last at the same
 // instant share the seconds.

@@ -1,4 +1,4 @@
-// Where in the program calls are made: the call paths of a recorded trace and their calls.
+// The call sites of a program: the call paths of a recorded trace and their calls.
 #pragma once
 
 #include <cstdint>

@@ -89,7 +89,7 @@ class Curve:
 
     @property
     def is_well_known(self) -> NDArray[np.bool_]:
-        """Whether the median is known well, at each size."""
+        """Return for each size whether the median is well determined."""
         return np.asarray(self.intervals <= WELL_KNOWN)
 
     @property

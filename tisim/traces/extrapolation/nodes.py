@@ -67,7 +67,7 @@ class MergedCall:
 
     @cached_property
     def made(self) -> list[bool]:
-        """Whether any rank makes it, by trace."""
+        """For each trace, whether any rank makes the call."""
         return [bool(present.any()) for present in self.present]
 
     @cached_property
@@ -310,7 +310,7 @@ def _fitted(
 
 
 class _GroupPresence:
-    """Which traces contain which groups of calls, for any number of leading groups."""
+    """Index of the traces that contain each group of calls, for any number of leading groups."""
 
     def __init__(self, windows: Sequence[list[MergedCall]]) -> None:
         made = np.array([[call.made for call in window] for window in windows], dtype=np.bool_)
